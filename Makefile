@@ -22,7 +22,7 @@
 #   REPLICA_FLAGS     of `make bench-replica`: --replica-quick, --replica-rounds 5, --replica-accounts 1000000, --replica-rates 100,5000,
 #                     --replica-unsynced (PostgreSQL with fsync=off); --interactive FOLDER of LDBC's interactive workload, for the parts network and interactive
 #   MAPPED_DIR        folder on persistent memory for `make bench-mapped` (default: /dev/shm, with --emulate-dax); ENGINES_FLAGS go to it, too:
-#                     --scale 20, --rounds 9, --mapped-degrees 16
+#                     --scale 20, --rounds 9, --mapped-degrees 16, --mapped-opening-loads 1,160
 #   GAPBS_DIR         folder of GAPBS' built programs (pr, bfs, sssp, cc, bc, tc, converter), to run beside our kernels
 #   DEMO_FLAGS        passed to tools/demo-disk: --scale 21, --memory-limit 96MiB, --dir /disk/demo, --keep
 #   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...
@@ -55,12 +55,11 @@ SHARE := $(if $(PREFIX),$(PREFIX)/share,$(or $(XDG_DATA_HOME),$(HOME)/.local/sha
 # As users get it by `make install` and in wheels.
 ENGINES := $(BUILT)/dist/evergraph-benches
 SCHEDULES := $(wildcard crates/*/tests/schedules_*.rs)
-# All of one workspace, so that every command chooses the same features and what one compiled serves the next; the
-# engines beside us are the one thing that `make bench-smoke` adds.
-WORKSPACE := --workspace --exclude evergraph-benches
+# All of one workspace, so that every command chooses the same features and what one compiled serves the next.
+WORKSPACE := --workspace
 # Our crates as they are built for a test that runs them for a moment only.
 UNOPTIMISED := $(foreach crate,algorithms analysis bodies engines graph memory-engine query storage,--config profile.dev.package.evergraph-$(crate).opt-level=0)
-PLANTED = CARGO_FLAGS="$(CARGO_FLAGS)" $(CARGO) test $(CARGO_FLAGS) $(QUIET) --workspace --test planted --
+PLANTED = CARGO_FLAGS="$(CARGO_FLAGS)" $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) --test planted --
 
 ifdef V
 Q :=
@@ -118,7 +117,7 @@ ifneq ($(SCHEDULES),)
 	$(Q)CARGO_TERM_COLOR=never RUSTFLAGS="$(RUSTFLAGS) --cfg loom" $(CARGO) test $(CARGO_FLAGS) \
 	    -p evergraph-memory-engine -p evergraph-disk-engine -p evergraph-mapped-engine --test weak_orders --target-dir "$(BUILT)/loom" 2>&1 | $(SUMMARY)
 	@echo "== planted bugs: each must make a test fail"
-	$(Q)$(PLANTED) --quiet
+	$(Q)$(PLANTED) --quiet --tested
 endif
 	@echo "== the Python package, in an environment of its own"
 	$(Q)$(PYTHON_PACKAGE) test "$(PACKAGE)"
@@ -173,13 +172,13 @@ check: toolchain linters python-package ## Check format, lints, documentation an
 	$(Q)$(CARGO) fmt --all --check
 	$(Q)$(CARGO) fmt --manifest-path fuzz/libfuzzer/Cargo.toml --check
 	@echo "== lints"
-	$(Q)$(NATIVE) $(CARGO) clippy $(CARGO_FLAGS) $(QUIET) --workspace --all-targets -- -D warnings
+	$(Q)$(NATIVE) $(CARGO) clippy $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) --all-targets -- -D warnings
 	$(Q)$(PYTHON_PACKAGE) check "$(PACKAGE)"
 	$(Q)$(CARGO) metadata --locked --format-version 1 --manifest-path fuzz/libfuzzer/Cargo.toml >/dev/null
 	@echo "== documentation"
-	$(Q)$(NATIVE) RUSTDOCFLAGS="$(RUSTDOCFLAGS) -D warnings" $(CARGO) doc $(CARGO_FLAGS) $(QUIET) --workspace --no-deps
+	$(Q)$(NATIVE) RUSTDOCFLAGS="$(RUSTDOCFLAGS) -D warnings" $(CARGO) doc $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) --no-deps
 	@echo "== tidy"
-	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) --workspace --test tidy 2>&1 | $(SUMMARY)
+	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) $(WORKSPACE) --test tidy 2>&1 | $(SUMMARY)
 	@echo "All checks passed."
 
 # The simulation on each engine is a test of its own.
@@ -246,9 +245,9 @@ bench-disk-peers: build compare-python ## Imports and algorithms on graphs large
 	$(Q)"$(BUILT)/compare/bin/python" benches/compare/disk_peers.py "$(BUILT)/release/evergraph" \
 	    --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)
 
-bench-smoke: toolchain ## Run the harness on a small graph, without RocksDB: are all answers right? (no timing)
+bench-smoke: toolchain ## Run the harness on a small graph, without RocksDB: are all answers right? (no timing; `make test` runs it too)
 	@echo "== the harness of \`make bench\`, on a small graph"
-	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) --workspace --bin evergraph-benches --test smoke 2>&1 | $(SUMMARY)
+	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) $(WORKSPACE) --bin evergraph-benches --test smoke 2>&1 | $(SUMMARY)
 
 SERVER_PEERS := tinkergraph janusgraph neo4j
 SERVERS_POM = mvn --batch-mode --quiet --file benches/compare/servers/pom.xml "-Dbuilt=$(abspath $(BUILT))/server-peers"
@@ -277,11 +276,12 @@ bench-replica: toolchain ## Measure a replica of a private PostgreSQL beside a r
 	else echo "   skipped: Neo4j, beside the part orders, needs a JDK (17 or newer) and Maven" >&2; fi
 	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" --only replica --replica-jvm "$(BUILT)/jvm" $(if $(REPLICA_PARTS),--replica-parts $(REPLICA_PARTS)) $(REPLICA_FLAGS)
 
-bench-mapped: override ENGINES_FLAGS += --only mapped --folder $(or $(MAPPED_DIR),/dev/shm) $(if $(MAPPED_DIR),,--emulate-dax)
-bench-mapped: toolchain ## Measure raw edges in mapped files; on persistent memory with MAPPED_DIR, else in DRAM (20 minutes)
+bench-mapped: toolchain ## Measure raw edges in mapped files, in MAPPED_DIR or in DRAM, and the mapped engine on this disk (40 minutes)
 	@echo "== the harness, as users get evergraph (the first build takes ten minutes)"
 	$(Q)$(CARGO) build $(CARGO_FLAGS) $(QUIET) --profile dist --workspace --bin evergraph-benches
-	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" $(ENGINES_FLAGS)
+	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" --only mapped \
+	    --folder "$(or $(MAPPED_DIR),/dev/shm)" $(if $(MAPPED_DIR),,--emulate-dax) $(ENGINES_FLAGS)
+	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" --only mapped-engine $(ENGINES_FLAGS)
 
 bench-machine: build ## Measure this machine alone, as `evergraph bench` does for users
 	$(Q)"$(BUILT)/release/evergraph" bench

@@ -1,4 +1,4 @@
-//! Plan of the part `mapped`: which degrees, how large logs are, and on which memory.
+//! Plan of the parts `mapped` and `mapped-engine`: which degrees, how large logs and databases are, and on which memory.
 
 use clap::Args;
 
@@ -13,6 +13,8 @@ pub struct MappedPlan {
     pub writers: Vec<usize>,
     /// Sizes of section logs, in bytes.
     pub log_bytes: Vec<u32>,
+    /// Sizes of databases that are opened after a kill: how many times the plan's graph is loaded.
+    pub opening_loads: Vec<u32>,
     /// Whether a file system will do that is not one of persistent memory.
     pub is_emulated: bool,
 }
@@ -26,6 +28,7 @@ impl MappedPlan {
             degree: 16,
             writers: vec![1, 2],
             log_bytes: vec![64, 128, 256, 512, 1_024, 2_048, 4_096, 8_192, 16_384],
+            opening_loads: vec![1, 16],
             is_emulated: false,
         }
     }
@@ -33,13 +36,19 @@ impl MappedPlan {
     /// A second: whether it works, not how fast.
     #[must_use]
     pub fn smoke() -> Self {
-        Self { degrees: vec![6, 16], log_bytes: vec![64, 2_048], is_emulated: true, ..Self::full() }
+        Self {
+            degrees: vec![6, 16],
+            log_bytes: vec![64, 2_048],
+            opening_loads: vec![1, 2],
+            is_emulated: true,
+            ..Self::full()
+        }
     }
 }
 
 /// What of the plan may be chosen.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "The part mapped")]
+#[command(next_help_heading = "The parts mapped and mapped-engine")]
 pub struct MappedArguments {
     /// Takes a file system that is not one of persistent memory: every figure is then one of DRAM.
     #[arg(long)]
@@ -47,6 +56,9 @@ pub struct MappedArguments {
     /// Average degrees at which inserts are measured: 6,16,64.
     #[arg(long, value_delimiter = ',', value_name = "DEGREE")]
     mapped_degrees: Option<Vec<u32>>,
+    /// How many times the graph is loaded before the database is opened after a kill: 1,16,160.
+    #[arg(long, value_delimiter = ',', value_name = "LOADS")]
+    mapped_opening_loads: Option<Vec<u32>>,
 }
 
 impl MappedArguments {
@@ -55,6 +67,9 @@ impl MappedArguments {
         plan.is_emulated |= self.emulate_dax;
         if let Some(degrees) = &self.mapped_degrees {
             plan.degrees.clone_from(degrees);
+        }
+        if let Some(loads) = &self.mapped_opening_loads {
+            plan.opening_loads.clone_from(loads);
         }
     }
 }

@@ -63,6 +63,8 @@ pub enum Part {
     Replica,
     /// Stores of raw edges in mapped files, beside a static array; if it is chosen.
     Mapped,
+    /// The mapped engine beside the memory engine and a static array; if it is chosen.
+    MappedEngine,
 }
 
 /// How much is measured.

@@ -30,7 +30,7 @@ PUBLIC = frozenset(_all("__init__"))
 def pages() -> Iterator[tuple[str, str]]:
     """Give the place and the text of each page."""
     yield "reference/index.md", _overview()
-    yield "reference/database.md", _page("Database", "", "open", "Database", "check_files", "salvage")
+    yield "reference/database.md", _page("Database", "", "open", "Database", "processes", "check_files", "salvage")
     yield "reference/transaction.md", _page("Transaction", "", "Transaction")
     # Its algorithms have a page of their own.
     kinds = (("reader", "Reader"), ("asking", "Asking"), ("snapshot", "Snapshot"), ("lists", "Lists"))
@@ -63,7 +63,7 @@ def _overview() -> str:
             (
                 "Database",
                 "database",
-                "`open`, `check_files`, `salvage`, `Database`: loads, files, indexes, statistics, checks, backups",
+                "`open`, `processes`, `check_files`, `salvage`, `Database`: loads, indexes, checks, backups",
             ),
             ("Transaction", "transaction", "Writes, and reads that see them"),
             ("Snapshot", "snapshot", "Reads of one moment: items, tables, arrays, copies for other libraries"),

@@ -47,7 +47,7 @@ from evergraph.errors import (
 )
 from evergraph.following import Epoch, Replica, replica
 from evergraph.lists import CompactCsr, CsrPiece
-from evergraph.maintenance import check_files, salvage
+from evergraph.maintenance import check_files, processes, salvage
 from evergraph.mapping import Finding, RgMapping, check_mapping, propose_mapping
 from evergraph.packed import PackedGraph, PackedView
 from evergraph.picture import Picture
@@ -104,6 +104,7 @@ __all__ = [
     "check_mapping",
     "connect",
     "open",
+    "processes",
     "propose_mapping",
     "replica",
     "salvage",

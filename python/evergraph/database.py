@@ -53,7 +53,8 @@ def open(  # noqa: A001 - as the standard library's modules do
     """Open the database at a path, or a new one in memory.
 
     Opening a path that this process has open already returns the same database, provided that every given
-    setting is the one it was opened with; it closes with its last handle. One process at a time opens a database.
+    setting is the one it was opened with; it closes with its last handle. One process at a time opens a database
+    to write. Others may read one of the mapped engine meanwhile, with `read_only`.
 
     Parameters
     ----------
@@ -69,9 +70,12 @@ def open(  # noqa: A001 - as the standard library's modules do
         When a commit returns: when it is on disk (the default), or when it is visible to others, with a sync every
         `sync_interval` seconds (0.1) or none.
     read_only : bool
-        Not supported yet: ``True`` is refused.
+        Open the database to read only, while another process has it open to write or none has. It must exist and
+        have the mapped engine. Each snapshot and query sees what the other process has committed by then. All
+        that writes raises ``InvalidError``, which names that process. See the guide, "Read from several
+        processes".
     create : bool
-        Whether to create the database if it does not exist.
+        Whether to create the database if it does not exist. With `read_only` none is created.
     isolation : {"snapshot", "serializable"}, optional
         Default isolation level, for transactions that do not choose one.
     transaction_timeout : float, optional
@@ -102,12 +106,15 @@ def open(  # noqa: A001 - as the standard library's modules do
     Raises
     ------
     BusyError
-        If another process has it open; the message names it.
+        If another process has it open to write; the message names it. With `read_only`, if that process lets no
+        readers in, for example because it checks or converts the database.
     InvalidError
         If the directory holds something else or a newer format, the database has another engine than `engine`,
-        `memory_limit` is too low for the disk engine, or a number of threads is out of its range.
+        `memory_limit` is too low for the disk engine, or a number of threads is out of its range. With
+        `read_only`, if the database does not have the mapped engine, or for a setting about writing.
     LimitError
-        If what the disk engine keeps in memory of its files exceeds `memory_limit`.
+        If what the disk engine keeps in memory of its files exceeds `memory_limit`; with `read_only`, if too many
+        processes read.
     CorruptionError
         If a file is damaged; the message names file and offset.
     NotFoundError
@@ -123,13 +130,21 @@ def open(  # noqa: A001 - as the standard library's modules do
     if path is None and engine in ("disk", "mapped"):
         raise InvalidError(f'engine="{engine}": a database in files needs a path')
     if read_only:
-        raise InvalidError(
-            "read_only=True: a database is opened to write, by one process at a time; take a backup and open that"
-        )
+        writing = {
+            "durability": durability,
+            "sync_interval": sync_interval,
+            "transaction_bytes_max": transaction_bytes_max,
+            "stall_max": stall_max,
+            "compaction_threads": compaction_threads,
+            "checkpoint_after_bytes": checkpoint_after_bytes,
+            "log_file_bytes": log_file_bytes,
+        }
+        _check_read_only(path, engine, [name for name, setting in writing.items() if setting is not None])
     if path is None and not (durability in (None, "none") and sync_interval is None):
         raise InvalidError("a database in memory has no durability: give a path, or leave it out")
     settings: _native._OpenSettings = {
         "create": create,
+        "read_only": read_only,
         "engine": engine,
         "durability": durability,
         "sync_interval": sync_interval,
@@ -145,6 +160,18 @@ def open(  # noqa: A001 - as the standard library's modules do
     }
     with shown(progress) as told:
         return Database(_native.open(None if path is None else os.fspath(path), settings, told))
+
+
+def _check_read_only(path: StrPath | None, engine: Engine | None, writing: list[str]) -> None:
+    """Refuse what makes no sense for a database that is only read; `writing` names settings about writing."""
+    if path is None:
+        raise InvalidError("read_only=True: no other process writes a database in memory; give a path")
+    if engine in ("memory", "disk"):
+        raise InvalidError(
+            f'read_only=True, engine="{engine}": only a database of the mapped engine is read beside its writer'
+        )
+    if writing:
+        raise InvalidError(f"{writing[0]} is about writing: leave it out, or read_only=True")
 
 
 class Database(Loading, Files, Indexes, Maintenance, Handle):
@@ -197,8 +224,22 @@ class Database(Loading, Files, Indexes, Maintenance, Handle):
         return self._native.engine
 
     @property
+    def read_only(self) -> bool:
+        """Whether it was opened to read only."""
+        return self._native.read_only
+
+    @property
+    def writer_process(self) -> int | None:
+        """The process that has the database open to write: this one, unless it is `read_only`.
+
+        ``None`` if none is known to. A database that is read goes on to show the last commit then, and shows new
+        ones when another process has opened it to write.
+        """
+        return self._native.writer_process
+
+    @property
     def durability(self) -> str:
-        """When a commit returns: "sync", "interval" or "none"."""
+        """When a commit returns: "sync", "interval" or "none"; "none" as well where nothing is written."""
         return self._native.durability
 
     @property
@@ -426,7 +467,8 @@ class Database(Loading, Files, Indexes, Maintenance, Handle):
         state = state_of(self)
         if state:
             return f"<evergraph.Database{state}>"
-        return f"<evergraph.Database {'in memory' if self.path is None else f'at {self.path}'}>"
+        where = "in memory" if self.path is None else f"at {self.path}"
+        return f"<evergraph.Database {where}{', read-only' if self.read_only else ''}>"
 
     def _repr_html_(self) -> str:
         """Show the numbers of vertices and edges. Cost: reads the counts of each segment."""

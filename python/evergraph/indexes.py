@@ -89,7 +89,7 @@ class Indexes:
         self._native.drop_index(name, of_edges(of), key, kind)
 
     def indexes(self) -> list[dict[str, Any]]:
-        """All indexes, each with its subject, kind and size.
+        """All indexes, each with its subject, kind and size; none in a database that is open to read only.
 
         Examples
         --------

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from evergraph._native import Database as NativeDatabase
     from evergraph.files import StrPath
 
-__all__ = ["Engine", "Maintenance", "check_files", "salvage"]
+__all__ = ["Engine", "Maintenance", "check_files", "processes", "salvage"]
 
 Engine: TypeAlias = Literal["memory", "disk", "mapped"]
 
@@ -28,6 +28,28 @@ def check_files(path: StrPath, *, progress: Progress = None) -> dict[str, Any]:
     """
     with shown(progress) as told:
         return _native.check_files(os.fspath(path), told)
+
+
+def processes(path: StrPath) -> dict[str, Any]:
+    """Say which processes have a database open. Any process may ask; nothing is changed.
+
+    Only a database of the mapped engine has readers.
+
+    Returns
+    -------
+    dict
+        ``writer``, the id of the process that writes it, or ``None``; ``newest_commit``, which readers see, or
+        ``None`` without a writer; and ``readers``, a list with a dict for each process that reads: ``process``,
+        its id or ``None``; ``joined``, whether it reads what the writer commits, or by itself; its number of open
+        ``snapshots``, ``None`` if it reads by itself; and of the oldest one, or ``None``, the commit that it
+        shows, ``oldest_snapshot``, and how long it has been open, ``oldest_snapshot_seconds``.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no database.
+    """
+    return _native.database_processes(os.fspath(path))
 
 
 def salvage(path: StrPath, target: StrPath, *, progress: Progress = None) -> dict[str, Any]:
@@ -83,7 +105,8 @@ class Maintenance:
         counts, counts since the database was opened. With the mapped engine ``mapped`` has the ``files`` of its
         arrays, their ``file_bytes``, the ``free_bytes`` in them, ``topology_bytes`` and ``property_bytes`` of
         what they hold, ``live_bytes`` of changes that are not merged yet, and their ``live_limit_bytes``; else
-        ``None``.
+        ``None``. In a database that is open to read only, counts are those of the newest snapshot; what only the
+        writer knows, ``mapped`` and sizes, is ``None`` or 0, and the rest is about this process.
 
         Examples
         --------

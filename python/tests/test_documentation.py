@@ -135,9 +135,10 @@ def test_the_python_of_a_page_prints_what_the_page_says(
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": path.stem}
     for block, after in zip(found, [*found[1:], None], strict=True):
-        if block.language == "csv" and block.title:
+        if block.language in ("csv", "python") and block.title:
+            # A file, which other blocks read or run.
             Path(block.title).write_text(block.text)
-        if block.language != "python":
+        if block.language != "python" or block.title:
             continue
         expected = announced(block.text)
         if after is not None and after.follows and after.language == "text":

@@ -269,7 +269,8 @@ def test_a_bar_is_shown_when_asked_for(large: eg.Database, capsys: pytest.Captur
     ("settings", "says"),
     [
         ({"engine": "tape"}, "tape"),
-        ({"read_only": True}, "backup"),
+        ({"read_only": True, "durability": "sync"}, "durability is about writing"),
+        ({"read_only": True, "engine": "disk"}, "mapped engine"),
         ({"durability": "sometimes"}, "sometimes"),
         ({"durability": "sync", "sync_interval": 1.0}, "sync_interval"),
         ({"isolation": "none"}, "serializable"),

@@ -1,7 +1,7 @@
 //! Evergraph: one label, one simple edge type, both directions kept; a vertex' number is its id.
 
 use crate::engine::store::{Commit, Edge, Reader, Store};
-use evergraph::{Database, Durability, Options, Snapshot};
+use evergraph::{Database, Durability, EngineKind, Options, Snapshot};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, TypeId, VertexId};
 use evergraph_graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
@@ -39,11 +39,19 @@ impl EvergraphStore {
     /// # Errors
     /// What opening and loading meet.
     pub fn open(folder: &Path, vertices: u32, commit: Commit) -> Result<Self> {
+        Self::open_on(EngineKind::DEFAULT, folder, vertices, commit)
+    }
+
+    /// As [`EvergraphStore::open`], on `engine`.
+    ///
+    /// # Errors
+    /// Those of [`EvergraphStore::open`].
+    pub fn open_on(engine: EngineKind, folder: &Path, vertices: u32, commit: Commit) -> Result<Self> {
         let durability = match commit {
             Commit::Unsynced => Durability::None,
             Commit::Durable => Durability::Sync,
         };
-        let options = Options { durability, ..Options::default() };
+        let options = Options { durability, engine: Some(engine), ..Options::default() };
         let database = Database::open_with(folder.join("evergraph"), &options)?;
         if database.store().catalogue().edge_type(EDGE).is_none() {
             database.transact(|tx| tx.by_id().declare_simple_type(EDGE).map(drop))?;

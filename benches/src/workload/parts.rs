@@ -39,6 +39,7 @@ pub const fn section(part: Part) -> &'static str {
         Part::Server => "Server",
         Part::Replica => "Replica",
         Part::Mapped => "Raw edges in mapped files",
+        Part::MappedEngine => "The mapped engine",
     }
 }
 
@@ -51,10 +52,11 @@ pub const fn takes_file_graphs(part: Part) -> bool {
     )
 }
 
-/// Whether a part is measured only if it is chosen: it starts servers of others, or needs persistent memory or its emulation.
+/// Whether a part is measured only if it is chosen: it starts servers of others, needs persistent memory or its emulation, or
+/// belongs beside one that does.
 #[must_use]
 pub const fn is_apart(part: Part) -> bool {
-    matches!(part, Part::Replica | Part::Mapped)
+    matches!(part, Part::Replica | Part::Mapped | Part::MappedEngine)
 }
 
 /// Measures `part`.
@@ -86,6 +88,7 @@ pub fn measure(part: Part, work: &mut Work<'_>) -> Result<()> {
         Part::Server => server::measure(work),
         Part::Replica => replica::measure(work),
         Part::Mapped => mapped::measure(work),
+        Part::MappedEngine => mapped::engine::measure(work),
     }
 }
 

@@ -15,6 +15,7 @@ use crate::command::import::arguments::ImportArguments;
 use crate::command::index::arguments::IndexArguments;
 use crate::command::man::ManArguments;
 use crate::command::query::execute::QueryArguments;
+use crate::command::readers::ReadersArguments;
 use crate::command::replica::execute::ReplicaArguments;
 use crate::command::run::arguments::RunArguments;
 use crate::command::salvage::SalvageArguments;
@@ -157,6 +158,8 @@ pub enum Command {
     Run(RunArguments),
     /// Show the contents of a database, and its size in memory and on disk.
     Stats(StatsArguments),
+    /// Show which processes have a database open, and what those that read it hold back.
+    Readers(ReadersArguments),
     /// Read a database's files and graph and verify them.
     Check(CheckArguments),
     /// Copy a database to a new folder, verified and checked.

@@ -7,10 +7,10 @@
 use crate::context::Context;
 use crate::engine::EngineArgument;
 use crate::open::refuse_file;
-use evergraph::database::{ImportProgress, Statistics};
+use evergraph::database::ImportProgress;
 use evergraph::import::existing_graph::ExistingGraph;
 use evergraph::import::options::MemoryShares;
-use evergraph::{Database, EngineKind, IndexOptions, Options};
+use evergraph::{Database, EngineKind, IndexOptions, Options, Statistics};
 use evergraph_graph::budget::Reservation;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::load::Load;

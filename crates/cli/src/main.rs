@@ -15,6 +15,7 @@ mod download;
 mod engine;
 mod loading;
 mod open;
+mod read_access;
 mod remote_job;
 mod schema_catalogue;
 mod server_access;
@@ -171,6 +172,7 @@ fn run(command: &Command, context: &Context) -> Result<ExitCode, Failure> {
         Command::User(arguments) => command::user::execute(arguments, context)?,
         Command::Run(arguments) => command::run::execute::execute(arguments, context)?,
         Command::Replica(arguments) => return command::replica::execute::execute(arguments, context),
+        Command::Readers(arguments) => command::readers::execute(arguments, context)?,
         Command::Stats(arguments) => command::stats::execute::execute(arguments, context)?,
         Command::Check(arguments) => return command::check::execute(arguments, context),
         Command::Backup(arguments) => command::backup::execute(arguments, context)?,

@@ -4,13 +4,13 @@ use crate::engine::{AnyDisplaced, AnyEngine, of_another_engine, with_engine};
 use crate::kind::EngineKind;
 use crate::view::AnyView;
 use evergraph_disk_engine::engine::DiskEngine;
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{Error, Result};
 use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointSources, OnCheckpointProgress};
-use evergraph_storage::checkpoint::error::CheckpointResult;
+use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::checkpoint::report::{CheckProgress, Report};
 use evergraph_storage::conversion::source::GraphSource;
@@ -34,6 +34,24 @@ pub enum AnyLoad {
     Disk(<DiskEngine as DurableEngine>::Load),
     /// The mapped engine.
     Mapped(<MappedEngine as DurableEngine>::Load),
+}
+
+/// Does the same with whichever engine it is, of those that write.
+macro_rules! with_writer {
+    ($any:expr, $engine:ident => $call:expr, else $other:expr) => {
+        match $any {
+            AnyEngine::Memory($engine) => $call,
+            AnyEngine::Disk($engine) => $call,
+            AnyEngine::Mapped($engine) => $call,
+            AnyEngine::Reader(_) => $other,
+        }
+    };
+}
+
+/// What a process that does not write can't do: its store says so ahead of this.
+#[cold]
+fn only_reads() -> Error {
+    Error::invalid("the database is open to be read here: open it to be written to change it")
 }
 
 /// The engine of a manifest that was read: another one would have been refused.
@@ -106,21 +124,21 @@ impl DurableEngine for AnyEngine {
         sources: &CheckpointSources<'_>,
         progress: &mut OnCheckpointProgress<'_>,
     ) -> CheckpointResult<CheckpointOutcome> {
-        with_engine!(self, engine => engine.checkpoint(sources, progress))
+        with_writer!(self, engine => engine.checkpoint(sources, progress), else Err(CheckpointError::Refused(only_reads())))
     }
 
     #[inline]
     fn wants_checkpoint(&self, is_closing: bool) -> bool {
-        with_engine!(self, engine => engine.wants_checkpoint(is_closing))
+        with_writer!(self, engine => engine.wants_checkpoint(is_closing), else false)
     }
 
     fn holding<T>(&self, work: impl FnOnce() -> T) -> T {
-        with_engine!(self, engine => engine.holding(work))
+        with_writer!(self, engine => engine.holding(work), else work())
     }
 
     #[inline]
     fn pin_files(&self, manifest: &Manifest) -> CheckpointResult<Box<dyn PinnedFiles>> {
-        with_engine!(self, engine => engine.pin_files(manifest))
+        with_writer!(self, engine => engine.pin_files(manifest), else Err(CheckpointError::Refused(only_reads())))
     }
 
     fn takes_vertex_changes(&self) -> bool {
@@ -128,6 +146,7 @@ impl DurableEngine for AnyEngine {
             Self::Memory(engine) => engine.takes_vertex_changes(),
             Self::Disk(engine) => engine.takes_vertex_changes(),
             Self::Mapped(engine) => engine.takes_vertex_changes(),
+            Self::Reader(_) => false,
         }
     }
 
@@ -137,6 +156,7 @@ impl DurableEngine for AnyEngine {
             Self::Memory(engine) => engine.build_load(plan, progress).map(AnyLoad::Memory),
             Self::Disk(engine) => engine.build_load(plan, progress).map(AnyLoad::Disk),
             Self::Mapped(engine) => engine.build_load(plan, progress).map(AnyLoad::Mapped),
+            Self::Reader(_) => Err(only_reads()),
         }
     }
 
@@ -187,11 +207,11 @@ impl DurableEngine for AnyEngine {
 
     #[inline]
     fn run_background(&self) {
-        with_engine!(self, engine => engine.run_background());
+        with_writer!(self, engine => engine.run_background(), else ());
     }
 
     fn step(&self, step: EngineStep) {
-        with_engine!(self, engine => engine.step(step));
+        with_writer!(self, engine => engine.step(step), else ());
     }
 
     #[inline]

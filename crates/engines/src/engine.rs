@@ -12,6 +12,7 @@ use evergraph_graph::index::IndexId;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
+use evergraph_mapped_engine::reader::reader_engine::MappedReader;
 use evergraph_mapped_engine::statistics::MappedStatistics;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, FreezeRequest, Key};
@@ -33,6 +34,8 @@ pub enum AnyEngine {
     Disk(Box<DiskEngine>),
     /// Records in memory that processes share, bodies in mapped files.
     Mapped(Box<MappedEngine>),
+    /// The same in a process that does not write.
+    Reader(Box<MappedReader>),
 }
 
 /// What a snapshot holds on to in an engine.
@@ -44,6 +47,8 @@ pub enum AnyPin {
     Disk(<DiskEngine as Engine>::Pin),
     /// In the mapped engine.
     Mapped(<MappedEngine as Engine>::Pin),
+    /// In the mapped engine of a process that does not write.
+    Reader(<MappedReader as Engine>::Pin),
 }
 
 /// What an engine prepared for a commit.
@@ -75,6 +80,7 @@ macro_rules! with_engine {
             $crate::engine::AnyEngine::Memory($engine) => $call,
             $crate::engine::AnyEngine::Disk($engine) => $call,
             $crate::engine::AnyEngine::Mapped($engine) => $call,
+            $crate::engine::AnyEngine::Reader($engine) => $call,
         }
     };
 }
@@ -93,7 +99,7 @@ impl AnyEngine {
         match self {
             Self::Memory(_) => EngineKind::Memory,
             Self::Disk(_) => EngineKind::Disk,
-            Self::Mapped(_) => EngineKind::Mapped,
+            Self::Mapped(_) | Self::Reader(_) => EngineKind::Mapped,
         }
     }
 
@@ -102,16 +108,17 @@ impl AnyEngine {
     #[must_use]
     pub fn tree_statistics(&self) -> Option<TreeStatistics> {
         match self {
-            Self::Memory(_) | Self::Mapped(_) => None,
+            Self::Memory(_) | Self::Mapped(_) | Self::Reader(_) => None,
             Self::Disk(engine) => Some(engine.tree_statistics()),
         }
     }
 
-    /// What the mapped engine takes in its files; `None` for the others. Cost: a look at each file.
+    /// What the mapped engine takes in its files, in the process that writes them; `None` for the others. Cost: a look at each
+    /// file.
     #[must_use]
     pub fn mapped_statistics(&self) -> Option<MappedStatistics> {
         match self {
-            Self::Memory(_) | Self::Disk(_) => None,
+            Self::Memory(_) | Self::Disk(_) | Self::Reader(_) => None,
             Self::Mapped(engine) => Some(MappedStatistics::of(engine.graph())),
         }
     }
@@ -119,7 +126,13 @@ impl AnyEngine {
     /// Brings everything that is readable now into the form in which it is read fastest. For tests, benchmarks and
     /// quiet times.
     pub fn merge_everything(&self) {
-        with_engine!(self, engine => engine.merge_everything());
+        match self {
+            Self::Memory(engine) => engine.merge_everything(),
+            Self::Disk(engine) => engine.merge_everything(),
+            Self::Mapped(engine) => engine.merge_everything(),
+            // Whoever writes merges.
+            Self::Reader(_) => {}
+        }
     }
 }
 
@@ -185,6 +198,7 @@ impl Engine for AnyEngine {
             Self::Memory(engine) => AnyPin::Memory(engine.pin(timestamp)),
             Self::Disk(engine) => AnyPin::Disk(engine.pin(timestamp)),
             Self::Mapped(engine) => AnyPin::Mapped(engine.pin(timestamp)),
+            Self::Reader(engine) => AnyPin::Reader(engine.pin(timestamp)),
         }
     }
 
@@ -194,6 +208,7 @@ impl Engine for AnyEngine {
             (Self::Memory(engine), AnyPin::Memory(pin)) => AnyView::Memory(engine.view(pin, timestamp)),
             (Self::Disk(engine), AnyPin::Disk(pin)) => AnyView::Disk(engine.view(pin, timestamp)),
             (Self::Mapped(engine), AnyPin::Mapped(pin)) => AnyView::Mapped(engine.view(pin, timestamp)),
+            (Self::Reader(engine), AnyPin::Reader(pin)) => AnyView::Mapped(engine.view(pin, timestamp)),
             _ => of_another_engine(),
         }
     }
@@ -207,6 +222,9 @@ impl Engine for AnyEngine {
                 engine.freeze(pin, timestamp, request).map(AnyTopology::Disk)
             }
             (Self::Mapped(engine), AnyPin::Mapped(pin)) => {
+                engine.freeze(pin, timestamp, request).map(AnyTopology::Mapped)
+            }
+            (Self::Reader(engine), AnyPin::Reader(pin)) => {
                 engine.freeze(pin, timestamp, request).map(AnyTopology::Mapped)
             }
             _ => of_another_engine(),
@@ -229,6 +247,7 @@ impl Engine for AnyEngine {
             Self::Memory(engine) => engine.prepare(mutations, changes, patience).map(AnyPrepared::Memory),
             Self::Disk(engine) => engine.prepare(mutations, changes, patience).map(AnyPrepared::Disk),
             Self::Mapped(engine) => engine.prepare(mutations, changes, patience).map(AnyPrepared::Mapped),
+            Self::Reader(engine) => match engine.prepare(mutations, changes, patience)? {},
         }
     }
 
@@ -300,6 +319,7 @@ impl Engine for AnyEngine {
             (Self::Memory(engine), AnyPin::Memory(pin)) => engine.shared_catalogue(pin),
             (Self::Disk(engine), AnyPin::Disk(pin)) => engine.shared_catalogue(pin),
             (Self::Mapped(engine), AnyPin::Mapped(pin)) => engine.shared_catalogue(pin),
+            (Self::Reader(engine), AnyPin::Reader(pin)) => engine.shared_catalogue(pin),
             _ => of_another_engine(),
         }
     }

@@ -6,6 +6,7 @@
 //! durable    its files, checkpoints, loads
 //! view       AnyView: reading at one timestamp
 //! topology   AnyTopology: the lists that algorithms read
+//! reader     a database that another process writes, or nobody
 //! ```
 //!
 //! Each is an enum with a variant an engine. A call matches once and goes on in the engine's own method, whose
@@ -17,5 +18,6 @@
 mod durable;
 pub mod engine;
 pub mod kind;
+pub mod reader;
 pub mod topology;
 pub mod view;

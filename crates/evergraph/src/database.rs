@@ -2,79 +2,32 @@
 
 use crate::import_progress::reporting;
 use crate::index::{IndexInfo, IndexOptions};
+use crate::opened::Opened;
 use crate::options::Options;
+use crate::path::existing;
 use crate::transaction::Transaction;
-use evergraph_disk_engine::statistics::TreeStatistics;
 use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::kind::EngineKind;
 use evergraph_graph::cancel::CancelFlag;
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::error::Result;
 use evergraph_graph::id::VertexId;
 use evergraph_graph::index::IndexKind;
 use evergraph_graph::load::Load;
 use evergraph_graph::transaction::{Committed, TransactionOptions};
-use evergraph_graph::view::GraphView;
-use evergraph_mapped_engine::statistics::MappedStatistics;
-use evergraph_storage::backup::{BackupProgress, BackupSummary};
 use evergraph_storage::bulk::load::LoadSummary;
-use evergraph_storage::checkpoint::contract::CheckpointOutcome;
-use evergraph_storage::checkpoint::report::{CheckProgress, Report};
-use evergraph_storage::conversion::run::ConversionSummary;
 use evergraph_storage::indexing::{IndexProgress, OwnerName};
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::disk::DiskDirectory;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
-use evergraph_storage::open::{OpenStore, Recovery, check_with, salvage};
-use evergraph_storage::salvage::salvaged::Salvaged;
-use evergraph_storage::store::{Store, StoreStatistics};
-use evergraph_storage::upkeep::CheckpointState;
-use std::ops::ControlFlow;
+use evergraph_storage::open::OpenStore;
+use evergraph_storage::store::Store;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 // Users know them by this path.
 pub use crate::import_progress::ImportProgress;
 pub use crate::snapshot::Snapshot;
-
-/// Counts and sizes of a database at one moment.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Statistics {
-    /// Number of vertices of each label, by name.
-    pub vertices: Vec<(String, u64)>,
-    /// Number of edges of each type, by name.
-    pub edges: Vec<(String, u64)>,
-    /// Which engine the database has.
-    pub engine: EngineKind,
-    /// Commits, snapshots, memory by purpose, log, and what all engines count.
-    pub store: StoreStatistics,
-    /// What the disk engine knows beside that: levels, memory graphs, flushes, compactions, page cache, pacing. `None`
-    /// for the other engines.
-    pub tree: Option<TreeStatistics>,
-    /// Files of the mapped engine, and memory for what no merge has taken in yet. `None` for the other engines.
-    pub mapped: Option<MappedStatistics>,
-    /// The memory limit, in bytes; [`u64::MAX`] for none.
-    pub memory_limit_bytes: u64,
-    /// Checkpoints since opening.
-    pub checkpoints: CheckpointState,
-    /// What opening found.
-    pub recovery: Recovery,
-}
-
-impl Statistics {
-    /// All vertices.
-    #[must_use]
-    pub fn vertices_count(&self) -> u64 {
-        self.vertices.iter().map(|entry| entry.1).sum()
-    }
-
-    /// All edges.
-    #[must_use]
-    pub fn edges_count(&self) -> u64 {
-        self.edges.iter().map(|entry| entry.1).sum()
-    }
-}
 
 /// What an import did.
 #[cfg(feature = "files")]
@@ -113,15 +66,16 @@ pub struct ImportReport {
 /// ```
 #[derive(Clone)]
 pub struct Database {
-    open: Arc<OpenStore<AnyEngine>>,
-    path: Option<PathBuf>,
+    pub(crate) open: Opened,
+    pub(crate) path: Option<PathBuf>,
 }
 
 impl Database {
     /// Opens the database in the directory `path`, and creates it if there is none.
     ///
     /// # Errors
-    /// `busy` if another process has it open, naming its pid; `invalid` for a directory with something
+    /// `busy` if another process has it open, naming its pid ([`Database::open_reader`] reads meanwhile, with the mapped
+    /// engine); `invalid` for a directory with something
     /// else in it, or a newer format; `corrupt`, naming file and offset; `io`.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &Options::default())
@@ -179,8 +133,8 @@ impl Database {
     }
 
     fn of(directory: Arc<dyn Directory>, options: &Options, path: Option<PathBuf>) -> Result<Self> {
-        let open = Arc::new(OpenStore::<AnyEngine>::open(directory, &options.to_open_options())?);
-        Ok(Self { open, path })
+        let open = OpenStore::<AnyEngine>::open(directory, &options.to_open_options())?;
+        Ok(Self { open: Opened::ToWrite(Arc::new(open)), path })
     }
 
     /// The directory of the database, if it is on disk.
@@ -323,7 +277,7 @@ impl Database {
     }
 
     /// A snapshot of the newest readable commit: with durability `sync`, the newest one that would survive a
-    /// power cut.
+    /// power cut. In a database that only reads: the newest one of the process that writes.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         self.store().snapshot()
@@ -350,7 +304,7 @@ impl Database {
         progress: &dyn Fn(IndexProgress),
         cancel: &CancelFlag,
     ) -> Result<bool> {
-        self.open.create_index(&options.request(), &mut |now| {
+        self.open.to_write()?.create_index(&options.request(), &mut |now| {
             progress(now);
             cancel.check()
         })
@@ -374,7 +328,8 @@ impl Database {
         self.store().drop_index(owner, key, kind).map(drop)
     }
 
-    /// All indexes with their sizes, including those that are being built.
+    /// All indexes with their sizes, including those that are being built. In a database that only reads: none, since the
+    /// process that writes has them.
     #[must_use]
     pub fn indexes(&self) -> Vec<IndexInfo> {
         // First the indexes: a name is there before an index of it is ready.
@@ -409,141 +364,10 @@ impl Database {
         progress: &dyn Fn(&ImportProgress<'_>),
         cancel: &CancelFlag,
     ) -> Result<LoadSummary> {
+        let open = self.open.to_write()?;
         reporting(progress, cancel, |building, writing| {
-            self.open.load_within(memory_bytes, load, building, writing)
+            open.load_within(memory_bytes, load, building, writing)
         })
-    }
-
-    /// Counts and sizes. Cost: a look at each segment.
-    ///
-    /// # Errors
-    /// Errors of reading.
-    pub fn statistics(&self) -> Result<Statistics> {
-        let snapshot = self.snapshot();
-        let (catalogue, counts) = (snapshot.catalogue(), snapshot.statistics()?);
-        drop(snapshot); // It is no reader to tell of.
-        let (vertices, edges) = (counts.vertices.iter(), counts.edges.iter());
-        Ok(Statistics {
-            vertices: vertices.map(|(id, count)| (catalogue.label_name(*id).to_string(), *count)).collect(),
-            edges: edges.map(|(id, count)| (catalogue.edge_type_name(*id).to_string(), *count)).collect(),
-            engine: self.engine(),
-            store: self.store().statistics(),
-            tree: self.store().engine().tree_statistics(),
-            mapped: self.store().engine().mapped_statistics(),
-            memory_limit_bytes: self.store().budget().limit_bytes(),
-            checkpoints: self.open.checkpoint_state(),
-            recovery: self.open.recovery().clone(),
-        })
-    }
-
-    /// Writes a checkpoint, so that opening does not need to replay a long log; others continue to write.
-    ///
-    /// # Errors
-    /// `limit` on a full disk, `io`; the previous checkpoint stays valid.
-    pub fn checkpoint(&self) -> Result<CheckpointOutcome> {
-        self.open.checkpoint(&mut |_| ControlFlow::Continue(()))
-    }
-
-    /// Copies everything committed so far to the directory `path`, which is new or empty, while others continue
-    /// to read, write and make checkpoints. The copy is a database: opening it restores it. `progress`
-    /// may cancel.
-    ///
-    /// Cost: each file read, verified and written once; no checkpoint is made while files are opened.
-    ///
-    /// # Errors
-    /// `invalid` if `path` is taken; `corrupt` if a file of this database is damaged; `limit` on
-    /// a full disk, `io`, `cancelled`. Nothing is left at `path` then; what a crash leaves there is refused by
-    /// [`Database::open`] and replaced by the next backup to `path`.
-    pub fn backup(
-        &self,
-        path: impl AsRef<Path>,
-        progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
-    ) -> Result<BackupSummary> {
-        into_new(path.as_ref(), |target| self.open.backup(&**target, progress))
-    }
-
-    /// Checks the graph of a new snapshot, while others continue: lists sorted, both sides of every
-    /// edge, its ends alive, indexes against a scan.
-    ///
-    /// # Errors
-    /// `cancelled` if `progress` requests it; errors of reading. Damage is a finding, not an error.
-    pub fn check(&self, progress: &mut CheckProgress<'_>) -> Result<Report> {
-        self.open.check(progress)
-    }
-
-    /// Checks the database at `path`, which must not be open: its files, then the graph.
-    ///
-    /// # Errors
-    /// As [`Database::open_with`] without `create`; `cancelled`. Damage is a finding, not an error.
-    pub fn check_files(path: impl AsRef<Path>, progress: &mut CheckProgress<'_>) -> Result<Report> {
-        Self::check_files_with(path, &Options::default(), progress)
-    }
-
-    /// As [`Database::check_files`], with [`Options`], such as a memory limit.
-    ///
-    /// # Errors
-    /// As [`Database::check_files`].
-    pub fn check_files_with(
-        path: impl AsRef<Path>,
-        options: &Options,
-        progress: &mut CheckProgress<'_>,
-    ) -> Result<Report> {
-        check_with::<AnyEngine>(Arc::new(existing(path.as_ref())?), options.to_open_options(), progress)
-    }
-
-    /// Writes the graph of a new snapshot to the directory `path`, which is new or empty, as a database of `engine`, while
-    /// others continue to read and write: vertices and edges keep their ids, names and indexes are the same, and
-    /// commits go on counting. So a graph that outgrows memory goes on as a database of the disk engine, and one in
-    /// memory alone becomes one on disk. `progress` is told what is written, how far it is, and how far there is to
-    /// go; it may cancel.
-    ///
-    /// Cost: one pass over the graph, each edge in both directions; memory for the properties of 64 MiB of files, or, to
-    /// the memory and mapped engines, for a group of 4,096 vertices and its edges of one type. Indexes are built when the new database is opened.
-    ///
-    /// ```
-    /// use evergraph::{Database, EngineKind};
-    /// use std::ops::ControlFlow;
-    ///
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let path = folder.path().join("social.eg");
-    /// let db = Database::in_memory()?;
-    /// let ada = db.transact(|tx| tx.add_vertex("Person", &[("name", "Ada".into())]))?;
-    /// db.convert(&path, EngineKind::Disk, &mut |_, _, _| ControlFlow::Continue(()))?;
-    ///
-    /// let on_disk = Database::open(&path)?;
-    /// assert_eq!(on_disk.engine(), EngineKind::Disk);
-    /// assert_eq!(on_disk.snapshot().get(ada, "name")?, Some("Ada".into()));
-    /// # use evergraph::ReadByName;
-    /// # Ok::<(), evergraph::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// `invalid` if `path` is taken; `corrupt` if a file of this database is damaged; `limit` on a full disk, `io`,
-    /// `cancelled`. Nothing is left at `path` then; what a crash leaves there is refused by [`Database::open`] and
-    /// replaced by the next conversion to `path`.
-    pub fn convert(
-        &self,
-        path: impl AsRef<Path>,
-        engine: EngineKind,
-        progress: &mut CheckProgress<'_>,
-    ) -> Result<ConversionSummary> {
-        into_new(path.as_ref(), |target| self.open.convert::<AnyEngine>(engine.name(), target, progress))
-    }
-
-    /// Reads the database at `path`, damaged or not, which must not be open, and writes the verified data to
-    /// the directory `target`, which is new or empty: vertices and edges keep their ids, and names and
-    /// indexes are the same. What is missing is listed. Not a byte at `path` is changed.
-    ///
-    /// # Errors
-    /// `corrupt` if the names are lost; `not_found`; `busy`; `invalid` for another engine, a newer format
-    /// or a target that is taken; `limit`, `io`, `cancelled`. Nothing is left at `target` then.
-    pub fn salvage(
-        path: impl AsRef<Path>,
-        target: impl AsRef<Path>,
-        progress: &mut CheckProgress<'_>,
-    ) -> Result<Salvaged> {
-        let damaged = existing(path.as_ref())?;
-        into_new(target.as_ref(), |target| salvage::<AnyEngine>(&damaged, target, progress))
     }
 
     /// Waits for the checkpoints, loads, backups and checks of other threads, syncs the log and ends background
@@ -563,34 +387,10 @@ impl Database {
     }
 
     /// The open store underneath: recovery, checkpoints, files.
-    #[must_use]
-    pub fn open_store(&self) -> &OpenStore<AnyEngine> {
-        &self.open
+    ///
+    /// # Errors
+    /// `invalid` in a database that only reads, naming the process that writes.
+    pub fn open_store(&self) -> Result<&OpenStore<AnyEngine>> {
+        self.open.to_write()
     }
-}
-
-/// Does `work` in the directory `path`, which is created if it does not exist, and removed again if that fails.
-fn into_new<T>(path: &Path, work: impl FnOnce(&Arc<dyn Directory>) -> Result<T>) -> Result<T> {
-    let was_there = path.exists();
-    let directory: Arc<dyn Directory> = Arc::new(DiskDirectory::open_or_create(path)?);
-    let done = work(&directory);
-    if done.is_err() && !was_there {
-        // Only if it is empty; what happened tells more than why this failed.
-        let _ = std::fs::remove_dir(path);
-    }
-    done
-}
-
-/// The directory of a database that must exist.
-fn existing(path: &Path) -> Result<DiskDirectory> {
-    DiskDirectory::open(path).map_err(|error| {
-        let error = Error::from(error);
-        match error.kind() {
-            ErrorKind::NotFound => {
-                let text = format!("there is no database at {}", path.display());
-                Error::new(ErrorKind::NotFound, text).because(error)
-            }
-            _ => error,
-        }
-    })
 }

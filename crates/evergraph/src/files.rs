@@ -23,6 +23,7 @@ impl Database {
         progress: &dyn Fn(&ImportProgress<'_>),
     ) -> Result<ImportReport> {
         // Before files are read: the load would be refused after them.
+        self.store().check_writable()?;
         self.store().check_unowned()?;
         let known = ExistingGraph::of(self.snapshot());
         let temporary = options.temporary.clone().or_else(|| self.path().map(ToOwned::to_owned));

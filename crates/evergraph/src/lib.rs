@@ -34,14 +34,19 @@ pub mod generate;
 pub mod gremlin;
 mod import_progress;
 pub mod index;
+mod maintenance;
+mod opened;
 pub mod options;
 pub mod ownership;
+mod path;
 pub mod read;
+pub mod reading;
 pub mod shared_transaction;
 pub mod snapshot;
+pub mod statistics;
 pub mod transaction;
 
-pub use database::{Database, Statistics};
+pub use database::Database;
 pub use evergraph_algorithms as algorithms;
 pub use evergraph_analysis as analysis;
 pub use evergraph_disk_engine as disk_engine;
@@ -69,6 +74,7 @@ pub use index::IndexOptions;
 pub use options::Options;
 pub use read::ReadByName;
 pub use snapshot::Snapshot;
+pub use statistics::Statistics;
 pub use transaction::Transaction;
 
 /// The examples of the guide, run as documentation tests.

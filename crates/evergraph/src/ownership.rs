@@ -60,7 +60,7 @@ impl Database {
     /// `busy` if it is held already, or a load runs; `invalid` if it follows another source, or `source` is empty; `limit`
     /// on a full disk, `io`: it has no owner then.
     pub fn own(&self, source: &str) -> Result<Ownership> {
-        Ok(Ownership { inner: self.open_store().own(source)?, database: self.clone() })
+        Ok(Ownership { inner: self.open_store()?.own(source)?, database: self.clone() })
     }
 }
 
@@ -103,7 +103,7 @@ impl Ownership {
         progress: &dyn Fn(&ImportProgress<'_>),
         cancel: &CancelFlag,
     ) -> Result<LoadSummary> {
-        let open = self.database.open_store();
+        let open = self.database.open_store()?;
         reporting(progress, cancel, |building, writing| {
             open.load_owned(&mut self.inner, memory_bytes, load, changes, building, writing)
         })

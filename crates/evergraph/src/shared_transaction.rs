@@ -72,7 +72,8 @@ impl SharedTransaction {
     pub fn target(&self) -> Result<LeasedTarget> {
         let lease = self.lease()?;
         let budget = lease.transaction().shared_budget();
-        Ok(LeasedTarget::new(Box::new(lease), budget))
+        let refusal = lease.transaction().by_id_ref().check_writable().err();
+        Ok(LeasedTarget::new(Box::new(lease), budget, refusal))
     }
 
     /// Does `work` with the transaction.

@@ -34,12 +34,13 @@ impl Transaction {
     /// A query in Gremlin that sees this transaction's writes and may write: see [`crate::gremlin`]. A query that
     /// fails may have written in part: roll back then.
     pub fn gremlin<'q>(&'q mut self, text: &'q str) -> Query<'q, TransactionTarget<'q>> {
-        Query::new(TransactionTarget::new(&mut self.0, &*self.1), text)
+        self.ask(text)
     }
 
     /// The same, from text or bytecode.
     pub fn ask<'q>(&'q mut self, said: impl Into<QuerySource<'q>>) -> Query<'q, TransactionTarget<'q>> {
-        Query::new(TransactionTarget::new(&mut self.0, &*self.1), said)
+        let refusal = self.0.check_writable().err();
+        Query::new(TransactionTarget::new(&mut self.0, &*self.1, refusal), said)
     }
 
     /// The transaction by number: a [`GraphView`](evergraph_graph::view::GraphView) and a

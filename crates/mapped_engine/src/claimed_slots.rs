@@ -7,10 +7,14 @@
 //! The lock ends with the process, however that ends: so the writer finds out who is gone (`dead_readers.rs`). Which of
 //! its slots are free a process knows by itself; no two processes ever claim one by an atomic operation.
 //!
+//! Whoever has joined says so in `live`, in the word of its claim. So the next writer tells those who read what it writes from those
+//! who still read what an earlier one left, or what they recovered by themselves: of these it sees the lock alone.
+//!
 //! Source: mapped-engine, section 5. Differs: a seventeenth snapshot isn't refused, it shares a slot. So a snapshot always
 //! begins, as in the process that writes; what can go wrong is told by its reads.
 
 use crate::live::Live;
+use crate::live_file::not_announced;
 use crate::live_head::SLOTS_PER_PROCESS;
 use crate::slots::{ReaderSlot, SlotHolder};
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -18,8 +22,9 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::io::clock::Clock;
 use evergraph_storage::io::directory::{Directory, LockGuard};
 use evergraph_storage::io::error::IoError;
+use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::sync::Mutex;
-use evergraph_storage::timeline::shared_readable::SharedReadable;
+use evergraph_storage::sync::atomic::Ordering;
 use std::sync::Arc;
 
 /// The name of the file whose lock says who has the slots of `claim`.
@@ -45,9 +50,35 @@ pub struct ClaimedSlots {
     process: u32,
     clock: Arc<dyn Clock>,
     use_of_slots: Mutex<UseOfSlots>,
-    /// What [`SharedReadable::register`] began, until the pin of the same snapshot takes it.
-    registered: Mutex<Option<Result<OpenSlot>>>,
-    _lock: LockGuard,
+    lock: Option<LockGuard>,
+}
+
+/// The lock of a claim: what its process reads stays, whichever `live` that is in.
+#[derive(Debug)]
+pub struct ReaderLock {
+    claim: u32,
+    lock: LockGuard,
+}
+
+impl ReaderLock {
+    /// Takes the first lock of `claims` that nobody has.
+    ///
+    /// # Errors
+    /// `limit` if as many processes read the database; `io`, naming the file, if one of the files can't be made or locked, for
+    /// example without permission.
+    pub fn take(directory: &dyn Directory, claims: u32) -> Result<Self> {
+        for claim in 0..claims {
+            match directory.lock_exclusive(&reader_file(claim)) {
+                Ok(lock) => return Ok(Self { claim, lock }),
+                Err(IoError::Locked { .. }) => {}
+                Err(error) => return Err(not_announced(error)),
+            }
+        }
+        let location = directory.location().display();
+        let text =
+            format!("{claims} processes read database {location}, the most there can be: end one of them");
+        Err(Error::new(ErrorKind::Limit, text))
+    }
 }
 
 /// How many snapshots each slot has, and which slot began last.
@@ -61,34 +92,30 @@ impl ClaimedSlots {
     /// Claims slots for the process with id `process`.
     ///
     /// # Errors
-    /// `busy` if another process opened the database since `live` was joined; `limit` if as many processes read the database as there are files; `io` if one of them can't be made or locked,
-    /// for example without permission.
+    /// `busy` if another process opened the database since `live` was joined; those of [`ReaderLock::take`].
     pub fn claim(
         live: Arc<Live>,
         directory: &dyn Directory,
         process: u32,
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
-        let claims = live.head().slots / SLOTS_PER_PROCESS;
-        for claim in 0..claims {
-            match directory.lock_exclusive(&reader_file(claim)) {
-                Ok(lock) => {
-                    // Behind the lock. Whoever opens the database replaces `live`, then looks at the locks: either that
-                    // is seen here, or the lock is seen there.
-                    live.words().check_current()?;
-                    // What a process left that is gone.
-                    slots_of(&live, claim).for_each(ReaderSlot::end);
-                    let (use_of_slots, registered) = (Mutex::default(), Mutex::default());
-                    return Ok(Self { live, claim, process, clock, use_of_slots, registered, _lock: lock });
-                }
-                Err(IoError::Locked { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        let location = directory.location().display();
-        let text =
-            format!("{claims} processes read database {location}, the most there can be: end one of them");
-        Err(Error::new(ErrorKind::Limit, text))
+        let lock = ReaderLock::take(directory, live.head().slots / SLOTS_PER_PROCESS)?;
+        Self::with_lock(live, lock, process, clock)
+    }
+
+    /// Claims the slots of `live` that belong to a lock.
+    ///
+    /// # Errors
+    /// `busy` if another process opened the database since `live` was joined.
+    pub fn with_lock(live: Arc<Live>, lock: ReaderLock, process: u32, clock: Arc<dyn Clock>) -> Result<Self> {
+        let ReaderLock { claim, lock } = lock;
+        // Behind the lock. Whoever opens the database replaces `live`, then looks at the locks: either that is seen here, or
+        // the lock is seen there.
+        live.words().check_current()?;
+        // What a process left that is gone.
+        slots_of(&live, claim).for_each(ReaderSlot::end);
+        live.claim_word(claim).store(process.into(), Ordering::Release);
+        Ok(Self { live, claim, process, clock, use_of_slots: Mutex::default(), lock: Some(lock) })
     }
 
     /// Which claim it is: the number of the file.
@@ -102,6 +129,17 @@ impl ClaimedSlots {
     /// # Errors
     /// `invalid` in a process that was forked from the one that claimed the slots; `busy` if the writer closed the database.
     pub fn begin(self: &Arc<Self>) -> Result<OpenSlot> {
+        let open = self.begin_anyway()?;
+        // Behind the registration: whoever closes it before is seen.
+        self.live.check()?;
+        Ok(open)
+    }
+
+    /// The same where nobody writes any more: of the last commit that was readable. The lock keeps all of it.
+    ///
+    /// # Errors
+    /// `invalid` in a process that was forked from the one that claimed the slots.
+    pub fn begin_anyway(self: &Arc<Self>) -> Result<OpenSlot> {
         if self.is_forked() {
             let (claimed, path) = (self.process, self.live.words().path().display());
             let text = format!(
@@ -121,21 +159,7 @@ impl ClaimedSlots {
         };
         slots.snapshots[number] += 1;
         drop(slots);
-        let open = OpenSlot { slots: Arc::clone(self), number, timestamp };
-        // Behind the registration: whoever closes it before is seen.
-        self.live.check()?;
-        Ok(open)
-    }
-
-    /// What was registered last in the name of this process' timeline, for the pin of that snapshot.
-    ///
-    /// # Errors
-    /// Those of [`ClaimedSlots::begin`].
-    ///
-    /// # Panics
-    /// If it was taken before: a pin follows its registration, under the registry's lock.
-    pub fn take_registered(&self) -> Result<OpenSlot> {
-        self.registered.lock().take().expect("a snapshot is registered before it is pinned")
+        Ok(OpenSlot { slots: Arc::clone(self), number, timestamp })
     }
 
     /// Whether this is a process that was forked from the one that claimed the slots, whose memory it has a copy of.
@@ -149,22 +173,22 @@ impl ClaimedSlots {
     }
 }
 
-/// The timeline of a process that reads begins its snapshots in slots.
-#[derive(Debug)]
-pub struct SlotTimeline(pub Arc<ClaimedSlots>);
-
-impl SharedReadable for SlotTimeline {
-    fn register(&self) -> Timestamp {
-        let begun = self.0.begin();
-        // Without a slot nothing is read at it: the pin has the error.
-        let timestamp = begun.as_ref().map_or_else(|_| self.0.live.readable(), OpenSlot::timestamp);
-        *self.0.registered.lock() = Some(begun);
-        timestamp
+impl Drop for ClaimedSlots {
+    fn drop(&mut self) {
+        if self.is_forked() {
+            // Giving the lock back here would take it from the process that this one was forked from.
+            std::mem::forget(self.lock.take());
+            return;
+        }
+        self.live.claim_word(self.claim).store(0, Ordering::Release);
     }
+}
 
-    fn readable(&self) -> Timestamp {
-        self.0.live.readable()
-    }
+/// Whether the process that has the lock of `claim` has joined `live`, and reads nothing else by that claim.
+#[must_use]
+pub fn has_joined(live: &Live, claim: u32) -> bool {
+    // The lock is found held first, the word is looked at then: it is another's only if that one joined, too.
+    live.claim_word(claim).load(Ordering::Acquire) != 0 || planted(Bug::AnyReaderJoined)
 }
 
 /// The slots that belong to `claim`.
@@ -211,8 +235,6 @@ mod tests {
     use crate::words::{RegionSizes, SharedWords};
     use evergraph_storage::io::clock::ManualClock;
     use evergraph_storage::io::memory::MemoryDirectory;
-    use evergraph_storage::timeline::clock::{Readable, Timeline};
-    use evergraph_storage::timeline::registry::Access;
 
     fn live(slots: u32) -> Arc<Live> {
         let sizes = RegionSizes::new(13, 13).unwrap();
@@ -256,26 +278,15 @@ mod tests {
     }
 
     #[test]
-    fn the_timeline_of_a_process_begins_in_slots_and_the_pin_takes_them() {
-        let (live, directory) = (live(16), MemoryDirectory::new("db"));
-        let slots = claim(&live, &directory).unwrap();
-        let shared: Arc<dyn SharedReadable> = Arc::new(SlotTimeline(Arc::clone(&slots)));
-        let timeline = Timeline::new(Timestamp::ZERO, Readable::Shared(shared));
-        for access in [Access::Read, Access::Write] {
-            let (timestamp, pin) = timeline.begin(access, |timestamp| {
-                let slot = slots.take_registered().unwrap();
-                assert_eq!(slot.timestamp(), timestamp);
-                slot
-            });
-            assert_eq!((timestamp, timeline.published()), (Timestamp(5), Timestamp(5)));
-            assert_eq!(slots_of(&live, 0).filter_map(ReaderSlot::look).count(), 1);
-            drop(pin);
-            assert!(timeline.end(timestamp, access));
-        }
-        assert!(slots_of(&live, 0).all(|slot| slot.look().is_none()));
-        live.close();
-        let (_, refused) = timeline.begin(Access::Read, |_| slots.take_registered());
-        assert_eq!(refused.unwrap_err().kind(), ErrorKind::Busy);
+    fn a_claim_says_who_has_joined_until_it_ends() {
+        let (live, directory) = (live(32), MemoryDirectory::new("db"));
+        let (first, second) = (claim(&live, &directory).unwrap(), claim(&live, &directory).unwrap());
+        assert!(has_joined(&live, 0) && has_joined(&live, 1));
+        let open = first.begin().unwrap();
+        drop((first, second));
+        assert!(has_joined(&live, 0) && !has_joined(&live, 1), "a snapshot keeps its claim");
+        drop(open);
+        assert!(!has_joined(&live, 0));
     }
 
     #[test]
@@ -318,9 +329,12 @@ mod tests {
             "a forked process ended a snapshot of the one that it was forked from"
         );
         drop(slots);
-        let slots = claim(&live, &directory).unwrap();
+        assert!(live.claim_word(0).load(Ordering::Relaxed) == forked.into(), "nor its claim");
+        assert!(directory.lock_exclusive(&reader_file(0)).is_err(), "nor its lock");
+        let slots = claim(&live, &MemoryDirectory::new("db")).unwrap();
         live.close();
         assert_eq!(slots.begin().unwrap_err().kind(), ErrorKind::Busy);
+        assert_eq!(slots.begin_anyway().unwrap().timestamp(), Timestamp(5));
         assert!(slots_of(&live, 0).all(|slot| slot.look().is_none()), "no slot is left taken");
     }
 }

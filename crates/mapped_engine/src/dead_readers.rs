@@ -16,6 +16,7 @@ use evergraph_graph::error::Result;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::error::IoError;
 use evergraph_storage::planted::{Bug, planted};
+use evergraph_storage::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// How long a slot says the same before its lock is tried.
@@ -74,6 +75,7 @@ impl DeadReaders {
             };
             // Under the lock, so that nobody claims them meanwhile.
             slots_of(live, claim).for_each(ReaderSlot::end);
+            live.claim_word(claim).store(0, Ordering::Release);
             seen.fill(None);
             drop(lock);
             gone.extend(holder);

@@ -1,7 +1,5 @@
 //! The mapped engine: a graph in mapped files, read where it lies, in a form that other processes can read while it is written.
 //!
-//! Opening a database for reading beside its writer is not offered yet.
-//!
 //! ```text
 //! extents          array files: allocated whole, mapped, written one extent at a time
 //! files            segments, runs and bodies in them: the engine's part of a manifest
@@ -24,6 +22,8 @@
 //! body_store       bodies and their columns in extents
 //! view             reading at one timestamp, in any process;            freeze: lists for algorithms
 //! engine           all of it behind `Engine`
+//! durable          files of a database
+//! reader           the same in a process that does not write
 //! ```
 //!
 //! ```text
@@ -56,6 +56,7 @@ pub mod live_head;
 pub mod live_snapshot;
 pub mod live_writer;
 pub mod merge;
+pub mod reader;
 pub mod reserved_records;
 pub mod retired;
 pub mod run;

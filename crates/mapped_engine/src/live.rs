@@ -8,20 +8,23 @@
 //!    3      era: how often a version was replaced
 //!    4      groups: one more than the highest
 //!    5      catalogue: the line of its block:32 | how often it changed:32   shared_catalogue.rs
-//!    6..64  zero
+//!    8..16  claims: for each the process that has its slots here, or 0   claimed_slots.rs
+//!   16..64  zero
 //!   64..    slots, two a line                                            slots.rs
 //!   then    directory of groups: 1,024 words, 128 lines                  group.rs
 //!   then    blocks                                                       arena.rs
 //! ```
 //!
 //! The writer makes `live` anew whenever it opens the database; nothing in it is ever durable. Only the writer stores in
-//! it, but for the slots of readers. W, R and the era only grow, and each has a line of its own, since all readers look
+//! it, but for the slots and claims of readers. W, R and the era only grow, and each has a line of its own, since all readers look
 //! at them.
 //!
 //! State and head: the writer stores everything else, then the state (Release); who joins loads the state (Acquire)
 //! first.
 
-use crate::live_head::{GROUP_PAGES, LiveHead, SLOTS_LINE, made_anew};
+use crate::live_head::{
+    CLAIMS_LINE, CLOSED, GROUP_PAGES, LiveHead, SLOTS_LINE, SLOTS_PER_PROCESS, STATE_WORD, made_anew,
+};
 use crate::words::{LINE_WORDS, LineNumber, SharedWords};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::GroupId;
@@ -31,7 +34,6 @@ use std::sync::Arc;
 
 const BUILDING: u64 = 1;
 const OPEN: u64 = 2;
-const CLOSED: u64 = 3;
 
 /// Whether a process has the database open to write: who joins finds out by the database's lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,8 +64,9 @@ impl Live {
         let encoded = head.encode(BUILDING);
         let same = LiveHead::decode(encoded, words.path())?;
         debug_assert!(same == head && words.sizes() == head.sizes);
-        for (word, value) in words.line(LineNumber(0))?.iter().zip(encoded) {
-            word.store(value, Ordering::Relaxed);
+        // The first word is what others look at first, while the rest is being stored.
+        for (word, value) in words.line(LineNumber(0))?.iter().zip(encoded).rev() {
+            word.store(value, Ordering::Release);
         }
         let live = Self { words, head };
         live.published_word().store(published.0, Ordering::Relaxed);
@@ -95,7 +98,7 @@ impl Live {
     pub fn join(words: Arc<SharedWords>, opening: u128, writer: WriterPresence) -> Result<Self> {
         let line = words.line(LineNumber(0))?;
         // Before the rest.
-        let state = line[5].load(Ordering::Acquire);
+        let state = line[STATE_WORD].load(Ordering::Acquire);
         let head =
             LiveHead::decode(std::array::from_fn(|at| line[at].load(Ordering::Relaxed)), words.path())?;
         if head.sizes != words.sizes() {
@@ -118,6 +121,12 @@ impl Live {
             WriterPresence::Present(_) => return Ok(live),
         };
         Err(Error::new(ErrorKind::Busy, text))
+    }
+
+    /// Whether it is written: nobody closed it, and no other opening followed. A writer that was killed leaves it so.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.state_word().load(Ordering::Acquire) == OPEN
     }
 
     /// Refuses unless snapshots can begin.
@@ -221,7 +230,7 @@ impl Live {
     }
 
     fn state_word(&self) -> &AtomicU64 {
-        &self.line(0)[5]
+        &self.line(0)[STATE_WORD]
     }
 
     fn word(&self, line: u32) -> &AtomicU64 {
@@ -239,6 +248,21 @@ impl Live {
         self.words
             .slice(LineNumber(SLOTS_LINE), count)
             .expect("the first region has the slots: `decode` looked")
+    }
+
+    /// Where it stands which process has the slots of `claim`: zero if none has. Release by that process, which has the
+    /// claim's lock, after it joined; Acquire by the writer, which found the lock held.
+    ///
+    /// # Panics
+    /// If there are fewer claims.
+    #[must_use]
+    pub fn claim_word(&self, claim: u32) -> &AtomicU64 {
+        assert!(
+            claim < self.head.slots / SLOTS_PER_PROCESS,
+            "whoever has a claim has one of those that there are"
+        );
+        let at = claim as usize;
+        &self.line(CLAIMS_LINE + (at / LINE_WORDS) as u32)[at % LINE_WORDS]
     }
 
     /// The words of the directory of groups.

@@ -1,18 +1,18 @@
 //! Live file: the regions of `live` in a file of the database's directory, mapped by every process.
 //!
 //! ```text
-//! writer   removes what was left, makes the file anew, and allocates and maps each region when a line in it is used first
+//! writer   closes and removes what was left, makes the file anew, and allocates and maps each region when a line in it is used first
 //! reader   reads line 0 for the sizes of regions, then maps the same bytes; what the file does not have is damage
 //! ```
 //!
-//! A process that has an older `live` mapped keeps its bytes until it lets go: the file is another one then, not this one
-//! made shorter. It can map no more of it: a region is found by the file's name, and whether the name still was that of the same
-//! opening's file is looked up afterwards. No opening gets a file back that another one replaced.
+//! A process that has an older `live` open keeps it until it lets go: the file is another one then, not this one made shorter. It
+//! learns from the state that another opening follows; whether the name still is that of the same opening's file, it looks up.
 
-use crate::live_head::{LiveHead, made_anew};
+use crate::live_head::{CLOSED, LiveHead, STATE_WORD, made_anew};
 use crate::words::{LINE_WORDS, Region, RegionSource};
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_storage::io::directory::{Directory, OpenMode};
+use evergraph_storage::io::directory::{Directory, File, OpenMode};
+use evergraph_storage::io::error::IoError;
 use evergraph_storage::io::mapping::{WORD_BYTES, WordMapping};
 use evergraph_storage::sync::atomic::AtomicU64;
 use std::path::{Path, PathBuf};
@@ -22,10 +22,14 @@ use std::sync::Arc;
 pub const FILE_NAME: &str = "live";
 
 /// Whether a process may make regions, or finds those of an opening.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 enum RegionAccess {
     Makes,
-    Finds { opening: u128 },
+    /// In the file that was found, whatever has its name by now.
+    Finds {
+        file: Arc<dyn File>,
+        opening: u128,
+    },
 }
 
 /// The file `live` of a directory.
@@ -42,6 +46,7 @@ impl LiveFile {
     /// # Errors
     /// What the system says.
     pub fn create(directory: Arc<dyn Directory>) -> Result<Self> {
+        close_left(&*directory)?;
         match directory.remove(FILE_NAME) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
             _ => {}
@@ -56,8 +61,9 @@ impl LiveFile {
     /// `not_found` if there is none; `busy` if its first line is not written yet; those of [`LiveHead::decode`]; what the
     /// system says.
     pub fn open(directory: Arc<dyn Directory>) -> Result<(Self, LiveHead)> {
-        let head = read_head(&*directory)?;
-        Ok((Self::new(directory, RegionAccess::Finds { opening: head.opening }), head))
+        let file = directory.open(FILE_NAME, OpenMode::ReadWrite).map_err(not_announced)?;
+        let head = read_head(&*file)?;
+        Ok((Self::new(directory, RegionAccess::Finds { file, opening: head.opening }), head))
     }
 
     fn new(directory: Arc<dyn Directory>, access: RegionAccess) -> Self {
@@ -66,20 +72,50 @@ impl LiveFile {
     }
 }
 
-/// What the first line of the file says that has the name now.
-fn read_head(directory: &dyn Directory) -> Result<LiveHead> {
-    let path = directory.path(FILE_NAME);
-    let file = directory.open(FILE_NAME, OpenMode::Read)?;
+/// What a process needs that reads beside others, if that is what is missing.
+pub(crate) fn not_announced(error: IoError) -> Error {
+    if error.kind() != std::io::ErrorKind::PermissionDenied {
+        return error.into();
+    }
+    let path = error.path().display().to_string();
+    let text = format!(
+        "{path}: a process that reads the database needs permission to write this file, and to make it in its directory: it \
+         announces its snapshots there"
+    );
+    Error::new(ErrorKind::Io, text).because(error)
+}
+
+/// What the first line of the file says.
+///
+/// # Errors
+/// `busy` if it is not written yet; those of [`LiveHead::decode`]; what the system says.
+pub(crate) fn read_head(file: &dyn File) -> Result<LiveHead> {
     let mut bytes = [0; LINE_WORDS * WORD_BYTES];
     if file.len()? >= bytes.len() as u64 {
         file.read_at(&mut bytes, 0)?;
     }
-    if bytes.iter().all(|byte| *byte == 0) {
-        let text = format!("{}: another process is opening the database; try again", path.display());
+    // Stored last.
+    if bytes[..WORD_BYTES].iter().all(|byte| *byte == 0) {
+        let path = file.path().display();
+        let text = format!("{path}: another process is opening the database; try again");
         return Err(Error::new(ErrorKind::Busy, text));
     }
     let words = bytes.as_chunks().0;
-    LiveHead::decode(std::array::from_fn(|at| u64::from_ne_bytes(words[at])), &path)
+    LiveHead::decode(std::array::from_fn(|at| u64::from_ne_bytes(words[at])), file.path())
+}
+
+/// Tells those who read what an earlier opening left, perhaps by a crash, that another one follows: nobody else will. What is no
+/// `live` has no readers.
+fn close_left(directory: &dyn Directory) -> Result<()> {
+    if !directory.exists(FILE_NAME)? {
+        return Ok(());
+    }
+    let file = directory.open(FILE_NAME, OpenMode::ReadWrite)?;
+    match read_head(&*file) {
+        Ok(_) => Ok(file.write_at(&CLOSED.to_ne_bytes(), (STATE_WORD * WORD_BYTES) as u64)?),
+        Err(error) if error.kind() == ErrorKind::Io => Err(error),
+        Err(_) => Ok(()),
+    }
 }
 
 impl RegionSource for LiveFile {
@@ -90,11 +126,13 @@ impl RegionSource for LiveFile {
     fn region(&self, first: u64, words: usize) -> Result<Arc<dyn Region>> {
         let word = WORD_BYTES as u64;
         let range = first * word..(first + words as u64) * word;
-        if self.access == RegionAccess::Makes {
-            self.directory.allocate(FILE_NAME, range.end)?;
-        }
-        let mapped = self.directory.map_words(FILE_NAME, range.clone());
-        self.check_current()?;
+        let mapped = match &self.access {
+            RegionAccess::Makes => {
+                self.directory.allocate(FILE_NAME, range.end)?;
+                self.directory.map_words(FILE_NAME, range.clone())
+            }
+            RegionAccess::Finds { file, .. } => file.map_words(range.clone()),
+        };
         match mapped {
             Ok(mapping) => Ok(Arc::new(MappedRegion(mapping))),
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
@@ -110,8 +148,13 @@ impl RegionSource for LiveFile {
     }
 
     fn check_current(&self) -> Result<()> {
-        let RegionAccess::Finds { opening } = self.access else { return Ok(()) };
-        match read_head(&*self.directory) {
+        let RegionAccess::Finds { opening, .. } = self.access else { return Ok(()) };
+        match self
+            .directory
+            .open(FILE_NAME, OpenMode::Read)
+            .map_err(Error::from)
+            .and_then(|file| read_head(&*file))
+        {
             Ok(head) if head.opening == opening => Ok(()),
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
             _ => Err(made_anew(&self.path)),
@@ -136,6 +179,7 @@ mod tests {
     use evergraph_graph::timestamp::Timestamp;
     use evergraph_storage::io::disk::DiskDirectory;
     use evergraph_storage::io::memory::MemoryDirectory;
+    use evergraph_storage::sync::atomic::Ordering;
 
     #[allow(clippy::unwrap_used, reason = "a test's helper fails as the test does")]
     fn made(directory: &Arc<dyn Directory>, opening: u128) -> Live {
@@ -178,26 +222,39 @@ mod tests {
         }
     }
 
-    /// What follows in the file is another opening's: its lines mean something else.
+    /// What lies in another opening's file means something else: a reader goes on in the one that it joined.
     #[test]
-    fn a_reader_maps_no_region_of_a_file_that_was_made_anew() {
-        let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new("db"));
-        let live = made(&directory, 7);
+    fn a_reader_goes_on_in_the_file_that_it_joined_and_learns_that_another_one_follows() {
+        let place = tempfile::tempdir().unwrap();
+        let disk: Arc<dyn Directory> = Arc::new(DiskDirectory::open(place.path()).unwrap());
+        let memory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new("db"));
+        for directory in [disk, memory] {
+            goes_on(&directory);
+        }
+    }
+
+    #[allow(clippy::unwrap_used, reason = "a test's helper fails as the test does")]
+    fn goes_on(directory: &Arc<dyn Directory>) {
+        let live = made(directory, 7);
         live.open();
         let second = live.words().region_end(LineNumber(0)).unwrap();
         let third = live.words().region_end(second).unwrap();
-        assert!([second, third].into_iter().all(|line| live.words().line(line).is_ok()));
-        let joined = join(&directory).unwrap();
-        assert!(joined.words().line(second).is_ok() && joined.words().check_current().is_ok());
+        let of = |live: &Live| live.words().line(third).unwrap()[3].load(Ordering::Acquire);
+        live.words().line(second).unwrap();
+        live.words().line(third).unwrap()[3].store(70, Ordering::Release);
+        let joined = join(directory).unwrap();
+        assert!(joined.words().check_current().is_ok() && joined.is_open());
+        // Its writer was killed: nobody closed it.
+        drop(live);
 
-        let next = made(&directory, 8);
+        let next = made(directory, 8);
         next.open();
-        next.words().line(third).unwrap();
-        for refused in [joined.words().line(third).map(drop), joined.words().check_current()] {
-            let error = refused.unwrap_err();
-            assert!(error.kind() == ErrorKind::Busy && error.to_string().contains("meanwhile"), "{error}");
-        }
-        assert!(joined.words().line(second).is_ok(), "what was mapped stays");
+        next.words().line(second).unwrap();
+        next.words().line(third).unwrap()[3].store(80, Ordering::Release);
+        assert_eq!((of(&joined), of(&join(directory).unwrap())), (70, 80));
+        let error = joined.words().check_current().unwrap_err();
+        assert!(error.kind() == ErrorKind::Busy && error.to_string().contains("meanwhile"), "{error}");
+        assert!(!joined.is_open() && next.is_open());
         directory.remove(FILE_NAME).unwrap();
         assert_eq!(joined.words().check_current().unwrap_err().kind(), ErrorKind::Busy);
     }

@@ -21,6 +21,12 @@ const MAGIC: u64 = u64::from_le_bytes(*b"evg live");
 /// The form that this page describes.
 const FORMAT: u64 = 1;
 
+/// The word of line 0 that has the state.
+pub(crate) const STATE_WORD: usize = 5;
+/// The state of a `live` in which nothing more is written.
+pub(crate) const CLOSED: u64 = 3;
+/// The line of the first claims.
+pub(crate) const CLAIMS_LINE: u32 = 8;
 /// The line of the first slots: byte 4,096.
 pub(crate) const SLOTS_LINE: u32 = 64;
 /// Words of the directory of groups.

@@ -108,21 +108,29 @@ impl ReservedRecords {
         {
             of_group.history().changed_at(newest);
         }
-        let mut to = |segment: &Arc<LiveSegment>, records: &[PlacedRecord]| {
-            let blocks = properties.by_ref().take(records.len()).flatten().collect();
+        let mut to = |segment: &Arc<LiveSegment>, records: &[PlacedRecord], blocks: Vec<ArenaBlock>| {
             let waiting = segment.append(memory, records, blocks, &mut self.spare);
             appended(segment, waiting);
         };
         if !segment.has_hubs() {
-            to(&segment, &records);
+            to(&segment, &records, properties.flatten().collect());
             return;
         }
         newest.into_iter().for_each(|newest| segment.history().changed_at(newest));
+        // All that is no hub's at once: what is reserved is for that, and each time a tail fills its run is sorted anew.
+        let (mut rest, mut of_rest) = (Vec::with_capacity(records.len()), Vec::new());
         for of_row in records.chunk_by(|a, b| a.key.row() == b.key.row()) {
+            let blocks = properties.by_ref().take(of_row.len()).flatten();
             match segment.hub_of(of_row[0].key.row()) {
-                Some(hub) => to(&hub, of_row),
-                None => to(&segment, of_row),
+                Some(hub) => to(&hub, of_row, blocks.collect()),
+                None => {
+                    rest.extend_from_slice(of_row);
+                    of_rest.extend(blocks);
+                }
             }
+        }
+        if !rest.is_empty() {
+            to(&segment, &rest, of_rest);
         }
     }
 }

@@ -151,7 +151,7 @@ impl CatalogueReader {
     pub fn newest(&self, live: &Live) -> Result<Arc<Catalogue>> {
         let mut known = self.known.lock();
         let word = live.catalogue_word().load(Ordering::Acquire);
-        if word != known.0 {
+        if word != known.0 && (known.0 == 0 || !planted(Bug::NamesReadOnce)) {
             *known = (word, Arc::new(read(live, LineNumber(word as u32))?));
         }
         Ok(Arc::clone(&known.1))

@@ -49,6 +49,32 @@ fn directories() -> Vec<(Option<tempfile::TempDir>, Arc<dyn Directory>)> {
     vec![(Some(place), disk), (None, memory(WriteUnit::PAGE)), (None, memory(WriteUnit::LINE))]
 }
 
+/// The next file would be twice as large as the one before: a disk that has half of that is enough.
+#[test]
+fn a_disk_without_room_for_a_large_file_gets_a_smaller_one() {
+    let memory = MemoryDirectory::new("db");
+    let failing = FailingDirectory::new(Arc::new(memory.clone()));
+    let directory: Arc<dyn Directory> = Arc::new(failing.clone());
+    let extents = empty(&directory);
+    let full = || Fault::new(Operation::Allocate, "array-", ErrorKind::StorageFull);
+    failing.plan(full());
+    failing.plan(full().nth(2));
+    let first = extents.write(header(1), &payload(1, 100)).unwrap();
+    let lengths = || {
+        let names = memory.list().unwrap();
+        let length = |name: &String| memory.open(name, OpenMode::Read).unwrap().len().unwrap();
+        names.iter().filter(|name| name.starts_with("array-")).map(length).collect::<Vec<_>>()
+    };
+    assert_eq!(lengths(), [4096], "a quarter, and nothing of what was tried before");
+    let second = extents.write(header(2), &payload(2, 100)).unwrap();
+    assert_eq!(lengths(), [4096, 16 << 10], "with room again the next one has the size that was due");
+    failing.plan(full().lasting());
+    let error = extents.write(header(3), &payload(3, 40_000)).unwrap_err();
+    assert!(error.to_string().contains("array-"), "{error}");
+    assert_eq!(lengths().len(), 2);
+    assert_eq!((first.payload().unwrap().len(), second.payload().unwrap().len()), (100, 100));
+}
+
 #[test]
 fn extents_are_read_in_place_and_found_again() {
     for (_place, directory) in directories() {
@@ -156,8 +182,9 @@ fn a_full_disk_is_a_limit_that_heals() {
     let failing = FailingDirectory::new(Arc::new(MemoryDirectory::new("db")));
     let directory: Arc<dyn Directory> = Arc::new(failing.clone());
     let extents = empty(&directory);
-    failing.plan(Fault::new(Operation::Allocate, "array-", ErrorKind::StorageFull));
+    failing.plan(Fault::new(Operation::Allocate, "array-", ErrorKind::StorageFull).lasting());
     let error = evergraph_graph::error::Error::from(extents.write(header(1), &[1]).unwrap_err());
+    failing.heal();
     assert_eq!(error.kind(), evergraph_graph::error::ErrorKind::Limit);
     assert!(error.to_string().contains("array-"), "{error}");
     assert_eq!(directory.list().unwrap(), [""; 0]);

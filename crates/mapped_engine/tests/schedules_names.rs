@@ -12,17 +12,21 @@ use evergraph_graph::id::LabelId;
 use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_mapped_engine::arena::Arena;
-use evergraph_mapped_engine::claimed_slots::{ClaimedSlots, SlotTimeline};
+use evergraph_mapped_engine::claimed_slots::ReaderLock;
 use evergraph_mapped_engine::live::Live;
 use evergraph_mapped_engine::live_head::LiveHead;
+use evergraph_mapped_engine::reader::joined_live::{JoinedLive, PinnedLive};
 use evergraph_mapped_engine::retired::RetiredList;
-use evergraph_mapped_engine::shared_catalogue::{CatalogueReader, CatalogueWriter};
+use evergraph_mapped_engine::shared_catalogue::CatalogueWriter;
 use evergraph_mapped_engine::slots::SnapshotNeeds;
 use evergraph_mapped_engine::words::{RegionSizes, SharedWords};
 use evergraph_storage::io::clock::ManualClock;
+use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::sync::Mutex;
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use evergraph_storage::timeline::registry::Access;
+use evergraph_storage::timeline::shared_readable::SharedReadable;
 use std::sync::Arc;
 
 const RUNS: usize = 200;
@@ -35,9 +39,28 @@ struct Shared {
     retired: RetiredList,
     names: CatalogueWriter,
     timeline: Timeline,
-    slots: Arc<ClaimedSlots>,
-    reader_names: CatalogueReader,
+    reader: Arc<Reader>,
     reader_timeline: Timeline,
+}
+
+/// As a reader that meets no other `live`.
+#[derive(Debug)]
+struct Reader {
+    joined: Arc<JoinedLive>,
+    registered: Mutex<Option<PinnedLive>>,
+}
+
+impl SharedReadable for Reader {
+    fn register(&self) -> Timestamp {
+        let pinned = self.joined.begin().expect("a slot is free");
+        let timestamp = pinned.timestamp();
+        *self.registered.lock() = Some(pinned);
+        timestamp
+    }
+
+    fn readable(&self) -> Timestamp {
+        self.joined.live().readable()
+    }
 }
 
 impl Shared {
@@ -48,18 +71,20 @@ impl Shared {
         let live = Live::create(Arc::clone(&words), head, Timestamp::ZERO).expect("the heap has room");
         live.open();
         let live = Arc::new(live);
-        let (directory, clock) = (MemoryDirectory::new("db"), Arc::new(ManualClock::new(0)));
-        let slots = ClaimedSlots::claim(Arc::clone(&live), &directory, std::process::id(), clock);
-        let slots = Arc::new(slots.expect("nobody else reads"));
-        let shared = Arc::new(SlotTimeline(Arc::clone(&slots)));
+        let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new("db"));
+        let lock = ReaderLock::take(&*directory, 1).expect("nobody else reads");
+        let clock = Arc::new(ManualClock::new(0));
+        let joined = JoinedLive::new(Arc::clone(&live), lock, &directory, clock, None);
+        let joined = Arc::new(joined.expect("it is the newest"));
+        let reader = Arc::new(Reader { joined, registered: Mutex::new(None) });
+        let shared: Arc<dyn SharedReadable> = Arc::<Reader>::clone(&reader);
         Self {
             arena: Arena::new(words, head.first_block(), 1 << 20),
             live,
             retired: RetiredList::default(),
             names: CatalogueWriter::default(),
             timeline: Timeline::new(Timestamp::ZERO, Readable::Published),
-            slots,
-            reader_names: CatalogueReader::default(),
+            reader,
             reader_timeline: Timeline::new(Timestamp::ZERO, Readable::Shared(shared)),
         }
     }
@@ -89,16 +114,16 @@ impl Shared {
 
     fn read(&self) {
         for _ in 0..2 {
-            let (timestamp, slot) = self.reader_timeline.begin(Access::Read, |timestamp| {
-                let slot = self.slots.take_registered().expect("a slot is free");
-                assert_eq!(slot.timestamp(), timestamp, "the slot of another snapshot");
-                slot
+            let (timestamp, pinned) = self.reader_timeline.begin(Access::Read, |timestamp| {
+                let pinned = self.reader.registered.lock().take().expect("it was registered");
+                assert_eq!(pinned.timestamp(), timestamp, "the slot of another snapshot");
+                pinned
             });
-            let names = self.reader_names.newest(&self.live).expect("nothing is damaged");
+            let names = pinned.names();
             let known = names.labels().count() as u64;
             assert!(known >= timestamp.0, "a snapshot lacks names of its commits: {known} at {timestamp}");
             assert!(names.labels().all(|(id, name)| **name == *format!("label {}", id.0)));
-            drop(slot);
+            drop(pinned);
             self.reader_timeline.end(timestamp, Access::Read);
         }
     }

@@ -1,28 +1,25 @@
 //! `Database`: opening, transactions, snapshots, indexes, imports and upkeep.
 
 use crate::bulk;
-use crate::error::{OrRaise, exception, invalid, raised};
+use crate::error::{OrRaise, exception, raised};
 use crate::export;
-use crate::handle::{OpenDatabase, ProcessLocal, Setting};
+use crate::handle::{OpenDatabase, ProcessLocal};
 use crate::import;
 use crate::long_call::{self, fraction};
+use crate::open_settings::{self, OpenSettings};
 use crate::query::{PythonQuery, QueryInput, QuerySettings, Results};
 use crate::shared_snapshot::SharedSnapshot;
 use crate::snapshot::Snapshot;
 use crate::statistics::statistics;
 use crate::transaction::Transaction;
-use crate::transaction_options::{isolation, seconds, transaction_options};
+use crate::transaction_options::transaction_options;
 use evergraph::graph::cancel::CancelFlag;
 use evergraph::graph::count::Count;
 use evergraph::graph::index::IndexState;
 use evergraph::gremlin::elements::Elements;
 use evergraph::gremlin::query::Limits;
 use evergraph::query::execute::limits::Charge;
-use evergraph::{
-    Durability, EngineKind, Error, ErrorKind, Freeze as _, IndexKind, IndexOptions, Options, OwnerName,
-    VertexId,
-};
-use evergraph_replica::follow::options::SYNC_INTERVAL;
+use evergraph::{Error, ErrorKind, Freeze as _, IndexKind, IndexOptions, OwnerName, VertexId};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::ops::ControlFlow;
@@ -33,139 +30,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[pyclass(frozen, module = "evergraph._native")]
 pub struct Database {
     open: ProcessLocal<Mutex<Option<Arc<OpenDatabase>>>>,
-}
-
-/// How a database is opened: what is `None` is as it is by default.
-#[derive(FromPyObject)]
-pub struct OpenSettings {
-    #[pyo3(item)]
-    create: bool,
-    #[pyo3(item)]
-    engine: Option<String>,
-    #[pyo3(item)]
-    durability: Option<String>,
-    #[pyo3(item)]
-    sync_interval: Option<f64>,
-    #[pyo3(item)]
-    isolation: Option<String>,
-    #[pyo3(item)]
-    transaction_timeout: Option<f64>,
-    #[pyo3(item)]
-    transaction_bytes_max: Option<u64>,
-    #[pyo3(item)]
-    stall_max: Option<f64>,
-    #[pyo3(item)]
-    memory_limit: Option<u64>,
-    #[pyo3(item)]
-    io_threads: Option<usize>,
-    #[pyo3(item)]
-    compaction_threads: Option<usize>,
-    #[pyo3(item)]
-    checkpoint_after_bytes: Option<u64>,
-    #[pyo3(item)]
-    log_file_bytes: Option<u64>,
-}
-
-impl OpenSettings {
-    /// Those of a database that follows a source, which is made if it is not there. What a power cut takes is sent again, so
-    /// that its log is synced rarely.
-    #[must_use]
-    pub fn of_replica(memory_limit: Option<u64>, transaction_bytes_max: Option<u64>) -> Self {
-        Self {
-            create: true,
-            engine: None,
-            durability: Some("interval".to_owned()),
-            sync_interval: Some(SYNC_INTERVAL.as_secs_f64()),
-            isolation: None,
-            transaction_timeout: None,
-            transaction_bytes_max,
-            stall_max: None,
-            memory_limit,
-            io_threads: None,
-            compaction_threads: None,
-            checkpoint_after_bytes: None,
-            log_file_bytes: None,
-        }
-    }
-
-    /// What they mean.
-    ///
-    /// # Errors
-    /// `InvalidError` for what is no setting.
-    pub fn options(&self, py: Python<'_>) -> PyResult<Options> {
-        let engine = self.engine.as_deref().map(|name| engine(py, name)).transpose()?;
-        let mut options = Options { create: self.create, engine, ..Options::default() };
-        match (self.durability.as_deref(), self.sync_interval) {
-            (None | Some("sync"), None) => {}
-            (Some("none"), None) => options.durability = Durability::None,
-            (Some("interval"), interval) => {
-                let interval = seconds(py, "sync_interval", interval.unwrap_or(0.1))?;
-                options.durability = Durability::Interval(interval);
-            }
-            (_, Some(_)) => return Err(invalid(py, "sync_interval needs durability=\"interval\"")),
-            (Some(name), None) => {
-                let text = format!("durability {name:?}: expected \"sync\", \"interval\" or \"none\"");
-                return Err(invalid(py, text));
-            }
-        }
-        if let Some(name) = &self.isolation {
-            options.isolation = isolation(py, name)?;
-        }
-        if let Some(timeout) = self.transaction_timeout {
-            options.transaction_timeout = seconds(py, "transaction_timeout", timeout)?;
-        }
-        if let Some(stall) = self.stall_max {
-            options.stall_max = seconds(py, "stall_max", stall)?;
-        }
-        for (asked, option) in [
-            (self.transaction_bytes_max, &mut options.transaction_bytes_max),
-            (self.memory_limit, &mut options.memory_limit_bytes),
-            (self.checkpoint_after_bytes, &mut options.checkpoint_after_bytes),
-            (self.log_file_bytes, &mut options.log_file_bytes),
-        ] {
-            *option = asked.unwrap_or(*option);
-        }
-        if let Some(threads) = self.io_threads {
-            if threads == 0 {
-                return Err(invalid(py, "io_threads is 0, but must be at least 1"));
-            }
-            options.io_threads = threads;
-        }
-        options.compaction_threads = self.compaction_threads.unwrap_or(options.compaction_threads);
-        Ok(options)
-    }
-}
-
-impl OpenSettings {
-    /// What they are, for whoever opens the same database once more.
-    #[must_use]
-    pub fn in_words(&self) -> Vec<Setting> {
-        let words = |number: Option<f64>| number.map(|number| number.to_string());
-        let bytes = |number: Option<u64>| number.map(|number| number.to_string());
-        let threads = |number: Option<usize>| number.map(|number| number.to_string());
-        let setting = |name, asked, default| Setting { name, asked, default };
-        vec![
-            setting("engine", self.engine.clone(), EngineKind::Memory.name()),
-            setting("durability", self.durability.clone(), "sync"),
-            setting("sync_interval", words(self.sync_interval), "0.1"),
-            setting("isolation", self.isolation.clone(), "snapshot"),
-            setting("transaction_timeout", words(self.transaction_timeout), "none"),
-            setting("transaction_bytes_max", bytes(self.transaction_bytes_max), "1073741824"),
-            setting("stall_max", words(self.stall_max), "10"),
-            setting("memory_limit", bytes(self.memory_limit), "none"),
-            setting("io_threads", threads(self.io_threads), "8"),
-            setting("compaction_threads", threads(self.compaction_threads), "1"),
-            setting("checkpoint_after_bytes", bytes(self.checkpoint_after_bytes), "33554432"),
-            setting("log_file_bytes", bytes(self.log_file_bytes), "67108864"),
-        ]
-    }
-}
-
-/// The engine with this name.
-fn engine(py: Python<'_>, name: &str) -> PyResult<EngineKind> {
-    let known = EngineKind::named(name);
-    let expected = "expected \"memory\", \"disk\" or \"mapped\"";
-    known.ok_or_else(|| invalid(py, format!("engine {name:?}: {expected}")))
 }
 
 impl Database {
@@ -284,6 +148,16 @@ impl Database {
     #[getter]
     fn engine(&self, py: Python<'_>) -> PyResult<&'static str> {
         Ok(self.open(py)?.database().engine().name())
+    }
+
+    #[getter]
+    fn read_only(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.open(py)?.database().is_read_only())
+    }
+
+    #[getter]
+    fn writer_process(&self, py: Python<'_>) -> PyResult<Option<u32>> {
+        Ok(self.open(py)?.database().writer_process())
     }
 
     #[getter]
@@ -578,7 +452,7 @@ impl Database {
         engine: &str,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let (open, engine) = (self.open(py)?, self::engine(py, engine)?);
+        let (open, engine) = (self.open(py)?, open_settings::engine(py, engine)?);
         let made = long_call::run(py, progress, |watch| {
             open.database().convert(&path, engine, &mut |what, done, total| told(watch, what, done, total))
         })?;

@@ -12,7 +12,7 @@
 //! child: asking the system for the process at each would be a good part of a small transaction.
 
 use crate::error::exception;
-use evergraph::{Database, Error, ErrorKind, Options, Result};
+use evergraph::{Database, EngineKind, Error, ErrorKind, Options, Result};
 use pyo3::prelude::*;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -73,6 +73,9 @@ impl<T> Drop for ProcessLocal<T> {
     }
 }
 
+/// The setting by which a database is opened to be read.
+pub const READ_ONLY: &str = "read_only";
+
 /// A choice of who opens a database, in words.
 #[derive(Clone, Debug)]
 pub struct Setting {
@@ -126,11 +129,14 @@ impl OpenDatabase {
     }
 
     /// The database at `path`: the one that this process has open, or opened now with `options`, which are
-    /// `settings` in words.
+    /// `settings` in words; the setting `read_only` decides for what.
     ///
     /// # Errors
-    /// Those of [`Database::open_with`]; `invalid` if it is open with another of the settings that were chosen.
+    /// Those of [`Database::open_with`] or [`Database::open_reader_with`]; `invalid` if it is open with another of the
+    /// settings that were chosen.
     pub fn at(path: &Path, options: &Options, settings: Vec<Setting>) -> Result<Arc<Self>> {
+        let is_read_only =
+            settings.iter().any(|setting| setting.name == READ_ONLY && setting.value() == "true");
         let place = place(path)?;
         loop {
             match PLACES.claim(&place) {
@@ -139,9 +145,12 @@ impl OpenDatabase {
                 Claim::Yours => break,
             }
         }
-        let opened = Database::open_with(&place, options);
+        let opened = match is_read_only {
+            true => Database::open_reader_with(&place, options),
+            false => Database::open_with(&place, options).map_err(|error| with_hint(error, &place)),
+        };
         let open = opened.map(|database| {
-            let settings = with_engine(settings, &database);
+            let settings = as_found(settings, &database);
             Arc::new(Self { database: Some(database), settings, place: Some(place.clone()) })
         });
         PLACES.settle(&place, open.as_ref().ok());
@@ -192,12 +201,32 @@ impl Drop for OpenDatabase {
     }
 }
 
-/// `settings`, which say by which engine a database is kept that was opened without saying so.
-fn with_engine(mut settings: Vec<Setting>, database: &Database) -> Vec<Setting> {
-    for setting in settings.iter_mut().filter(|setting| setting.name == "engine") {
-        setting.default = database.engine().name();
+/// `settings`, which say by which engine a database is kept that was opened without saying so, and that nothing is made
+/// durable where it is only read.
+fn as_found(mut settings: Vec<Setting>, database: &Database) -> Vec<Setting> {
+    for setting in &mut settings {
+        match setting.name {
+            "engine" => setting.default = database.engine().name(),
+            "durability" if database.is_read_only() => setting.default = "none",
+            _ => {}
+        }
     }
     settings
+}
+
+/// `error`; if another process has the database at `place` open, with how it can be read meanwhile.
+fn with_hint(error: Error, place: &Path) -> Error {
+    if error.kind() != ErrorKind::Busy {
+        return error;
+    }
+    let hint = match Database::engine_at(place) {
+        Ok(EngineKind::Mapped) => "`read_only=True` opens it to read meanwhile",
+        Ok(_) => {
+            "To be read by several processes, a database needs the mapped engine (`convert`), or a server"
+        }
+        Err(_) => return error,
+    };
+    Error::new(ErrorKind::Busy, format!("{error}. {hint}")).because(error)
 }
 
 /// The path by which a database is known, whether it is there yet or not.

@@ -3,6 +3,7 @@
 //! ```text
 //! database, transaction, snapshot   the three classes; everything long runs by work, without the GIL
 //! handle, taken                     one open database a path; closes with its last handle or snapshot; forks
+//! open_settings                     how a database is opened          readers       who has it open
 //! transaction_options               isolation and timeouts, as Python has them
 //! names, value, error               names to numbers, values to values, errors to exceptions
 //! read                              one item at a time        tables, csr   in bulk
@@ -34,9 +35,11 @@ mod import;
 mod item;
 mod long_call;
 mod names;
+mod open_settings;
 mod packed;
 mod query;
 mod read;
+mod readers;
 mod remote;
 mod replica;
 mod reserved;
@@ -71,6 +74,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<reserved::ReservedMemory>()?;
     module.add_function(wrap_pyfunction!(algorithms::algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(database::open, module)?)?;
+    module.add_function(wrap_pyfunction!(readers::database_processes, module)?)?;
     module.add_function(wrap_pyfunction!(packed::packed_graph, module)?)?;
     module.add_function(wrap_pyfunction!(remote::database::connect, module)?)?;
     module.add_function(wrap_pyfunction!(replica::following::replica, module)?)?;

@@ -1,7 +1,7 @@
 //! Statistics: what is in a database, how its edges are spread, and what it takes.
 
 use crate::degrees::degrees;
-use crate::disk_size::disk_bytes;
+use crate::disk_size::{disk_bytes, log_size};
 use crate::mapped::MappedEntry;
 use crate::schema::{LabelEntry, TypeEntry, edge_types, labels};
 use crate::sizes::{Disk, Memory};
@@ -31,7 +31,8 @@ pub struct StatisticsReport {
     pub edge_types: Vec<TypeEntry>,
     /// What the disk engine has made of it; `null` for a database of another engine.
     pub tree: Option<TreeEntry>,
-    /// What the mapped engine has in its files; `null` for a database of another engine.
+    /// What the mapped engine has in its files; `null` for a database of another engine, and where another process writes
+    /// them.
     pub mapped: Option<MappedEntry>,
     /// Memory that is reserved below the limit.
     pub budget: BudgetEntry,
@@ -43,8 +44,8 @@ pub struct StatisticsReport {
     pub engine: EngineEntry,
     /// What it takes on disk.
     pub disk: Disk,
-    /// How far files are ahead of the log.
-    pub checkpoint: Checkpoint,
+    /// How far files are ahead of the log; `null` where another process writes them.
+    pub checkpoint: Option<Checkpoint>,
     /// How long this took.
     pub seconds: Seconds,
 }
@@ -160,12 +161,12 @@ impl StatisticsReport {
             memory: memory(&statistics, edges_count),
             engine: engine(&statistics),
             disk: disk(&statistics, database)?,
-            checkpoint: Checkpoint {
+            checkpoint: (!database.is_read_only()).then_some(Checkpoint {
                 covered_through: statistics.checkpoints.covered_through.0,
                 commits_since: statistics.recovery.commits,
                 bytes: statistics.recovery.body_bytes,
                 torn_end: statistics.recovery.torn_end,
-            },
+            }),
             seconds: Seconds {
                 open: open.map(|open| open.as_secs_f64()),
                 count: began.elapsed().as_secs_f64(),
@@ -244,8 +245,13 @@ fn engine(statistics: &Statistics) -> EngineEntry {
 /// Nothing for a database in memory.
 fn disk(statistics: &Statistics, database: &Database) -> Result<Disk> {
     let log = &statistics.store.log;
+    let (log_files, log_bytes) = match database.path().filter(|_| database.is_read_only()) {
+        // Of the process that writes.
+        Some(path) => log_size(path)?,
+        None => (log.files_count, log.disk_bytes),
+    };
     let bytes = database.path().map_or(Ok(0), disk_bytes)?;
-    Ok(Disk { bytes, log_files: log.files_count, log_bytes: log.disk_bytes })
+    Ok(Disk { bytes, log_files, log_bytes })
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ pub mod operations;
 pub mod ownership;
 pub mod planted;
 pub mod record;
+pub mod recovered_graph;
 pub mod salvage;
 pub mod snapshot;
 pub mod store;

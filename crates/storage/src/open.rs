@@ -18,22 +18,21 @@ use crate::checkpoint::check::check_files;
 use crate::checkpoint::check_graph::{check_graph, check_index};
 use crate::checkpoint::contract::{CheckpointOutcome, OnCheckpointProgress};
 use crate::checkpoint::error::CheckpointResult;
-use crate::checkpoint::manifest::Manifest;
 use crate::checkpoint::report::{CheckProgress, Report};
 use crate::conversion::run::{ConversionSummary, convert};
 use crate::durable_engine::{DurableEngine, EngineStep, OpenContext, OpenedEngine};
 use crate::engine_listener::engine_listener;
-use crate::found_database::{FoundDatabase, WantedDatabase, find_or_create, refuse_strangers};
+use crate::found_database::{FoundDatabase, WantedDatabase, find_or_create, lock_to_write, refuse_strangers};
 use crate::indexing::{IndexProgress, IndexRequest};
 use crate::io::directory::{Directory, LockGuard};
 use crate::io::environment::{Background, Environment};
 use crate::io::pool::READERS;
 use crate::io::random::Random;
 use crate::log::options::{Durability, LogOptions};
-use crate::log::recovery::{self, Recovered};
 use crate::log::writer::Log;
 use crate::memory_budget::MemoryBudget;
 use crate::operations::Operations;
+use crate::recovered_graph::replay_log;
 use crate::salvage::run;
 use crate::salvage::salvaged::Salvaged;
 use crate::snapshot::session::Session;
@@ -43,10 +42,9 @@ use crate::sync::thread::{self, JoinHandle};
 use crate::timeline::clock::{Readable, Timeline};
 use crate::timeline::registry::Access;
 use crate::transaction::front::LogAccess;
-use crate::transaction::replay::{BATCH_MUTATIONS, Replay};
+use crate::transaction::replay::BATCH_MUTATIONS;
 use crate::unfinished_directory::LOCK_NAME;
 use crate::upkeep::{CheckpointState, Upkeep, UpkeepLimits};
-use crate::vertex_ids::{GroupState, VertexIds};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, VertexId};
 use evergraph_graph::index::IndexDefinition;
@@ -223,7 +221,7 @@ impl<E: DurableEngine> OpenStore<E> {
         options.check()?;
         // Before the lock, whose file would be the first thing of ours in somebody else's folder.
         refuse_strangers::<E>(&*directory, options.create)?;
-        let lock = directory.lock_exclusive(LOCK_NAME)?;
+        let lock = lock_to_write(&*directory)?;
         let wanted = WantedDatabase {
             create: options.create,
             engine: options.engine,
@@ -263,13 +261,8 @@ impl<E: DurableEngine> OpenStore<E> {
         };
         let OpenedEngine { engine, bytes_count } = open_engine(&opening)?;
         let engine = Arc::new(engine);
-        let groups = manifest.groups.iter().map(|g| GroupState { group: g.id, label: g.label, rows: g.rows });
-        let ids = VertexIds::import(&groups.collect::<Vec<_>>());
-        let mut replay = Replay::new(&*engine, &timeline, manifest.catalogue.clone(), ids)
-            .with_notes(manifest.notes.clone().unwrap_or_default())
-            .in_batches_of(options.replay_batch_mutations);
-        let recovered = replay_log(&*directory, &manifest, &mut replay)?;
-        let replayed = replay.finish()?;
+        let (recovered, replayed) =
+            replay_log(&*directory, &manifest, (&*engine, &timeline), options.replay_batch_mutations)?;
         let recovery = Recovery {
             created,
             body_bytes: bytes_count,
@@ -588,13 +581,4 @@ pub fn salvage<E: DurableEngine>(
     progress: &mut CheckProgress<'_>,
 ) -> Result<Salvaged> {
     run::salvage::<E>(directory, target, random(&Environment::default())?.next_u64(), progress)
-}
-
-fn replay_log<E: DurableEngine>(
-    directory: &dyn Directory,
-    manifest: &Manifest,
-    replay: &mut Replay<'_, E>,
-) -> Result<Recovered> {
-    let wanted = manifest.wanted_log();
-    recovery::recover(directory, wanted, |ts, payload| replay.payload(Timestamp(ts), payload))
 }

@@ -482,6 +482,12 @@ bugs! {
     ReadableBeforeRecords = "readable-before-records";
     /// R is stored before the names that its commits added.
     ReadableBeforeNames = "readable-before-names";
+    /// A process that reads keeps the names that it read first.
+    NamesReadOnce = "names-read-once";
+    /// A process that reads does not look for the next process that writes.
+    NewWriterOverlooked = "new-writer-overlooked";
+    /// Whoever opens the database takes every process that reads for one that has joined it.
+    AnyReaderJoined = "any-reader-joined";
     /// The slots of a process that is gone are kept for ever.
     DeadSlotKept = "dead-slot-kept";
     /// A slot that holds something back for a second is cleared, whether its process lives or not.

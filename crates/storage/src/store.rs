@@ -23,7 +23,7 @@ use crate::snapshot::handle::Snapshot;
 use crate::sync::ArcCell;
 use crate::timeline::clock::Timeline;
 use crate::transaction::deadline::Deadline;
-use crate::transaction::front::{Counters, Front, LogAccess};
+use crate::transaction::front::{Counters, Front, LogAccess, WriterProcess};
 use crate::transaction::handle::Transaction;
 use crate::transaction::names::Names;
 use crate::transaction::replay::Replayed;
@@ -63,8 +63,8 @@ pub struct ReaderParts<E: Engine> {
     /// Time, shared with the engine and with the process that writes:
     /// [`Readable::Shared`](crate::timeline::clock::Readable::Shared).
     pub timeline: Arc<Timeline>,
-    /// The process that writes, if it is known.
-    pub writer: Option<u32>,
+    /// The process that writes, if it is known: another one in the course of time.
+    pub writer: WriterProcess,
     /// What algorithms reserve from, shared with the engine.
     pub budget: Arc<MemoryBudget>,
     /// Jitter for retries and seeds for hashes.
@@ -202,7 +202,7 @@ impl<E: Engine> Store<E> {
         let front = Front {
             engine,
             timeline,
-            log_access: LogAccess::Reads { writer },
+            log_access: LogAccess::Reads(writer),
             names: Names::of(&catalogue),
             catalogue: ArcCell::new(Arc::new(catalogue)),
             ids: VertexIds::default(),
@@ -214,6 +214,23 @@ impl<E: Engine> Store<E> {
             write_bytes_max: options.transaction_bytes_max,
         };
         Self { front: Arc::new(front), retry: Arc::new(Retry::new(random)), options: Arc::new(options) }
+    }
+
+    /// Refuses whoever is about to write, before work that would be refused at its end.
+    ///
+    /// # Errors
+    /// `invalid` in a store that only reads, naming the process that writes.
+    pub fn check_writable(&self) -> Result<()> {
+        self.front.log().map(drop)
+    }
+
+    /// The other process that writes what is read here, if it is known now; `None` in a store that writes.
+    #[must_use]
+    pub fn writer_process(&self) -> Option<u32> {
+        match &self.front.log_access {
+            LogAccess::Writes(_) => None,
+            LogAccess::Reads(writer) => writer(),
+        }
     }
 
     /// Isolation level of transactions that do not choose one.
@@ -340,7 +357,7 @@ impl<E: Engine> Store<E> {
     /// The names as of the newest commit; where another process writes, of the newest that snapshots see.
     #[must_use]
     pub fn catalogue(&self) -> Arc<Catalogue> {
-        if let LogAccess::Reads { .. } = self.front.log_access {
+        if let LogAccess::Reads(_) = self.front.log_access {
             // The names that others added come with a snapshot.
             drop(self.snapshot());
         }

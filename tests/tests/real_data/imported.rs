@@ -71,7 +71,7 @@ impl Imported {
     pub fn reopened_from_checkpoint(self) -> Self {
         let covered = self.db.checkpoint().unwrap().covered_through;
         let reopened = self.reopened();
-        let recovery = reopened.db.open_store().recovery().clone();
+        let recovery = reopened.db.open_store().unwrap().recovery().clone();
         assert_eq!((recovery.created, recovery.commits), (false, 0), "the checkpoint holds everything");
         assert_eq!(reopened.db.snapshot().timestamp(), covered);
         reopened
@@ -99,6 +99,6 @@ impl Imported {
 
     /// Holds the database's own check against the graph.
     pub fn assert_healthy(&self) {
-        evergraph_tests::store::assert_healthy(self.db.open_store());
+        evergraph_tests::store::assert_healthy(self.db.open_store().unwrap());
     }
 }

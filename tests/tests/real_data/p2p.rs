@@ -94,7 +94,7 @@ fn a_base_and_its_updates_are_the_published_graph_on(engine: EngineKind) {
 
     // From the log alone, then from a checkpoint alone.
     let imported = imported.reopened();
-    assert_eq!(imported.db.open_store().recovery().commits, 30_000);
+    assert_eq!(imported.db.open_store().unwrap().recovery().commits, 30_000);
     assert!(found(&imported.db.snapshot()) == wanted);
     let imported = imported.reopened_from_checkpoint();
     let snapshot = imported.db.snapshot();

@@ -129,7 +129,7 @@ fn the_graph_and_its_update_stream_have_the_published_counts_on(engine: EngineKi
     drop((before, after));
 
     let imported = imported.reopened();
-    assert_eq!(imported.db.open_store().recovery().commits, 6920);
+    assert_eq!(imported.db.open_store().unwrap().recovery().commits, 6920);
     check_after(&imported.db.snapshot(), &counts, &rows_after);
     let imported = imported.reopened_from_checkpoint();
     check_after(&imported.db.snapshot(), &counts, &rows_after);

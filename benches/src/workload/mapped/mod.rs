@@ -7,12 +7,14 @@
 //! kernels    algorithms on lists in place, beside a static array
 //! logs       the packed graph with logs of several sizes
 //! openings   until the graph can be read, after a shutdown and after the end of the process
+//! engine     the mapped engine, which is a part of its own
 //! ```
 //!
 //! Another store of raw edges is another column: an entry of [`store::COLUMNS`].
 //!
 //! Source: DGAP (SC 2023), section 4: table 3, figures 6 to 9, recovery.
 
+pub mod engine;
 mod inserts;
 mod kernels;
 mod logs;

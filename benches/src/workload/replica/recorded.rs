@@ -27,6 +27,7 @@ use evergraph_replica::source::error::SourceResult;
 use evergraph_replica::source::replica_source::{ExportedSlot, PartitionOrigin, ReplicaSource, TableRewrite};
 use evergraph_replica::source::scripted::ScriptedSource;
 use evergraph_replica::source::slot_state::SlotState;
+use evergraph_replica::source::slot_wait::SlotWait;
 use evergraph_replica::source::table_cuts::{CutRules, TableCuts};
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -385,8 +386,13 @@ impl ReplicaSource for RecordedSource {
         self.script.slot_state(name)
     }
 
-    fn create_slot(&mut self, name: &str, cancel: &CancelFlag) -> SourceResult<ExportedSlot> {
-        self.script.create_slot(name, cancel)
+    fn create_slot(
+        &mut self,
+        name: &str,
+        waiting: &dyn Fn(&SlotWait),
+        cancel: &CancelFlag,
+    ) -> SourceResult<ExportedSlot> {
+        self.script.create_slot(name, waiting, cancel)
     }
 
     fn drop_slot(&mut self, name: &str) -> SourceResult<()> {

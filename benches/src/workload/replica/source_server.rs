@@ -166,7 +166,7 @@ impl SourceServer {
     /// # Errors
     /// If there is one of this name.
     pub fn make_slot(&self, name: &str) -> Result<()> {
-        create(&self.connection_settings(), name, SlotLifetime::Permanent, &CancelFlag::default())?;
+        create(&self.connection_settings(), name, SlotLifetime::Permanent, &|_| (), &CancelFlag::default())?;
         Ok(())
     }
 }

@@ -31,6 +31,7 @@ use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Turn, Visit};
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_storage::engine::FreezeRequest;
 use evergraph_storage::sync::Mutex;
+use std::any::Any;
 use std::ops::Range;
 
 /// Adjacency lists of one snapshot, for algorithms.
@@ -43,6 +44,8 @@ pub struct FrozenGraph<S: StoredLists> {
     into: FrozenSide<S>,
     /// What was copied or converted counts against the budget as long as this lives.
     _reservations: Vec<Reservation>,
+    /// What keeps the bytes that lists lie in. Dropped last.
+    _kept: Option<Box<dyn Any + Send + Sync>>,
 }
 
 /// Chosen vertices of a group for which its lists are resolved once for all.
@@ -85,7 +88,22 @@ impl<S: StoredLists> FrozenGraph<S> {
         reservations.append(&mut freezer.reservations.lock());
         drop(freezer);
         let direction = projection.direction;
-        Ok(Self { bound, vertices, direction, edge_count, out, into, _reservations: reservations })
+        Ok(Self {
+            bound,
+            vertices,
+            direction,
+            edge_count,
+            out,
+            into,
+            _reservations: reservations,
+            _kept: None,
+        })
+    }
+
+    /// The same, which holds on to `kept` for as long as anybody reads its lists.
+    #[must_use]
+    pub fn keeping(self, kept: impl Any + Send + Sync) -> Self {
+        Self { _kept: Some(Box::new(kept)), ..self }
     }
 
     /// The share of edges that lie outside stored lists, 0 to 1: what was fresh when this was frozen.

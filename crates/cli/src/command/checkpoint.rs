@@ -52,7 +52,7 @@ pub fn execute(arguments: &CheckpointArguments, context: &Context) -> Result<(),
     meter.tell("open", None, String::new);
     let began = Instant::now();
     let database = context.open(path)?;
-    let made = database.open_store().checkpoint(&mut |now| {
+    let made = database.checkpoint_with(&mut |now| {
         let share = now.groups_done as f64 / now.groups_count.max(1) as f64;
         meter.tell("checkpoint", Some(share), || size(now.bytes_written));
         if context.cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

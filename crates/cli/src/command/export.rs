@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::download::Download;
+use crate::read_access::ReadAccessArguments;
 use crate::server_access::ServerAccessArguments;
 use crate::target::{Target, UncheckedUrl};
 use clap::{Args, ValueEnum};
@@ -79,6 +80,9 @@ pub struct ExportArguments {
     /// Replace an existing file, or a folder that holds only files of an export.
     #[arg(long)]
     pub overwrite: bool,
+    /// How it is opened to be read.
+    #[command(flatten)]
+    pub reading: ReadAccessArguments,
     /// How to connect to a server.
     #[command(flatten)]
     pub access: ServerAccessArguments,
@@ -122,13 +126,16 @@ pub fn execute(arguments: &ExportArguments, context: &Context) -> std::result::R
         return Err(Error::invalid(text).into());
     }
     let path = match &arguments.database {
-        Target::Server(url) => return of_server(arguments, url, &options, context),
+        Target::Server(url) => {
+            arguments.reading.refuse()?;
+            return of_server(arguments, url, &options, context);
+        }
         Target::Folder(path) => path,
     };
     arguments.access.refuse()?;
     let meter = context.console.meter();
     meter.tell("open", None, String::new);
-    let database = context.open(path)?;
+    let database = arguments.reading.open(path, context)?;
     let began = Instant::now();
     let exported = database.export(&options, &|now: &ExportProgress<'_>| {
         meter.tell(now.phase.name(), Some(now.fraction()), || {

@@ -14,6 +14,7 @@ pub mod import;
 pub mod index;
 pub mod man;
 pub mod query;
+pub mod readers;
 pub mod replica;
 pub mod run;
 pub mod salvage;

@@ -12,6 +12,7 @@ use crate::target::FolderParser;
 use clap::Args;
 use evergraph::EngineKind;
 use evergraph_graph::error::Error;
+use evergraph_replica::resync::recover;
 use evergraph_server::databases::catalogue::DatabaseCatalogue;
 use evergraph_server::databases::name::{ALIAS_PREFIX, DEFAULT_ALIAS};
 use evergraph_server::databases::options::CatalogueOptions;
@@ -196,6 +197,10 @@ pub fn execute(arguments: &ServeArguments, context: &Context) -> Result<(), Fail
         || !replicas.is_empty();
     let hung_up = if reloads || manager.is_there() { on_hang_up()? } else { Arc::default() };
     manager.status("opening databases");
+    // A resync may have died in the middle of its swap, where a new database would be made.
+    for replica in &replicas {
+        recover(&replica.database)?;
+    }
     let databases = DatabaseCatalogue::open(&arguments.databases, arguments.root.as_deref(), opening)?;
     for info in databases.list() {
         let database = &*info.name;
@@ -204,7 +209,7 @@ pub fn execute(arguments: &ServeArguments, context: &Context) -> Result<(), Fail
             Some(error) => tracing::error!(target: target::SERVER, database, "it cannot be opened: {error}"),
         }
     }
-    let served = match ServedReplicas::start(replicas, &databases) {
+    let served = match ServedReplicas::follow(replicas, &databases) {
         Ok(replicas) => {
             let served = serve(arguments, context, &databases, &replicas, &security, &mut manager, &hung_up);
             replicas.stop();

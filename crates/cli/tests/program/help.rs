@@ -2,7 +2,7 @@
 
 use crate::support::Folder;
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 21] = [
     "import",
     "export",
     "query",
@@ -12,6 +12,7 @@ const COMMANDS: [&str; 20] = [
     "replica",
     "run",
     "stats",
+    "readers",
     "check",
     "backup",
     "convert",

@@ -19,6 +19,7 @@ mod interrupts;
 mod output;
 mod packaging;
 mod queries;
+mod readers;
 mod remote_algorithms;
 mod remote_files;
 mod replica_folders;

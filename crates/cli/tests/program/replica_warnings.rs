@@ -2,6 +2,7 @@
 
 use crate::replicas::{Shop, following, run_until_now};
 use crate::support::{Folder, program};
+use evergraph_replica::private_server::PrivateServerOptions;
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
@@ -64,4 +65,34 @@ fn each_new_error_is_a_line_and_so_is_that_it_follows_again() {
     assert!(!folder.path("shop.eg.resync").exists());
     folder.run(&["replica", "stop", "shop.eg"]).succeeded();
     assert!(child.wait().unwrap().success());
+}
+
+/// A copy failed at its end, for want of a second WAL sender.
+#[test]
+fn two_wal_senders_do_and_a_check_says_when_fewer_are_free() {
+    let with = |senders: &str| {
+        let settings = [&*format!("max_wal_senders={senders}")];
+        Shop::of_server(&PrivateServerOptions { settings: &settings, ..Default::default() })
+    };
+    let Some(shop) = with("1") else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    let following = following(&shop, &folder, &url);
+    let check = ["replica", "check", &url, "--mapping", "shop.toml"];
+    let found = shop.run(&folder, &check);
+    assert_eq!(found.code, Some(2), "{found:?}");
+    let words = "max_wal_senders is 1, and 0 are in use: a copy and a comparison take 2";
+    assert!(found.out.contains(words), "{found:?}");
+    run_until_now(&shop, &folder, &following).failed(2, &[words]);
+    drop(shop);
+
+    let shop = with("2").unwrap();
+    let (folder, url) = (Folder::new(), shop.url());
+    let following = self::following(&shop, &folder, &url);
+    shop.run(&folder, &["replica", "check", &url, "--mapping", "shop.toml"]).succeeded();
+    run_until_now(&shop, &folder, &following).succeeded();
+    shop.query("INSERT INTO customer VALUES (3, 'Cem', true)");
+    for command in ["run", "verify", "resync"] {
+        let until: &[&str] = if command == "run" { &["--until", "now"] } else { &[] };
+        shop.run(&folder, &[&["replica", command, "shop.eg"], until, &following[..]].concat()).succeeded();
+    }
 }

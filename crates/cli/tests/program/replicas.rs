@@ -8,8 +8,8 @@ use evergraph_replica::wire::startup::Purpose;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::Stdio;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -24,32 +24,33 @@ const SHOP: &str = "
     INSERT INTO orders VALUES (1, 1, '2026-01-02 10:00+00'), (2, 2, '2026-01-03 11:00+00');
     INSERT INTO order_item VALUES (1, 1, 2), (1, 2, 1), (2, 1, 5)";
 
-/// A database of one test, of the server that this file's tests share.
+/// A database of one test.
 pub struct Shop {
-    server: &'static PrivateServer,
+    server: Arc<PrivateServer>,
     name: String,
 }
 
 impl Shop {
-    /// With the tables of a shop; `None` where there is no PostgreSQL.
+    /// With the tables of a shop, in the server that this file's tests share; `None` where there is no PostgreSQL.
     pub fn new() -> Option<Self> {
-        static SHARED: OnceLock<Option<PrivateServer>> = OnceLock::new();
+        static SHARED: OnceLock<Option<Arc<PrivateServer>>> = OnceLock::new();
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        let server = SHARED.get_or_init(|| {
-            let options =
-                PrivateServerOptions { settings: &["logical_decoding_work_mem=64kB"], ..Default::default() };
-            PrivateServer::is_possible().then(|| PrivateServer::start(&options).unwrap())
-        });
-        let Some(server) = server else {
-            assert!(std::env::var_os("CI").is_none(), "{HOW_TO_INSTALL}");
-            eprintln!("skipped: {HOW_TO_INSTALL}");
-            return None;
-        };
-        let name = format!("shop_{}", NEXT.fetch_add(1, Ordering::Relaxed));
-        query(server, "postgres", &format!("CREATE DATABASE {name}"));
+        let options =
+            PrivateServerOptions { settings: &["logical_decoding_work_mem=64kB"], ..Default::default() };
+        let server = SHARED.get_or_init(|| start(&options).map(Arc::new)).clone()?;
+        Some(Self::in_server(server, format!("shop_{}", NEXT.fetch_add(1, Ordering::Relaxed))))
+    }
+
+    /// With the tables of a shop, in a server of its own; `None` where there is no PostgreSQL.
+    pub fn of_server(options: &PrivateServerOptions<'_>) -> Option<Self> {
+        Some(Self::in_server(Arc::new(start(options)?), "shop".to_owned()))
+    }
+
+    fn in_server(server: Arc<PrivateServer>, name: String) -> Self {
+        query(&server, "postgres", &format!("CREATE DATABASE {name}"));
         let shop = Self { server, name };
         shop.query(SHOP);
-        Some(shop)
+        shop
     }
 
     pub fn url(&self) -> String {
@@ -63,18 +64,28 @@ impl Shop {
 
     /// A connection as the superuser.
     pub fn connect(&self) -> Connection {
-        connection(self.server, &self.name)
+        connection(&self.server, &self.name)
     }
 
     /// Runs statements as the superuser.
     pub fn query(&self, sql: &str) -> Vec<ResultRow> {
-        query(self.server, &self.name, sql)
+        query(&self.server, &self.name, sql)
     }
 
     /// Runs the program in `folder` as somebody who has the password.
     pub fn run(&self, folder: &Folder, arguments: &[&str]) -> Ran {
         folder.run_with(&[("PGPASSWORD", self.server.password())], arguments)
     }
+}
+
+/// A server; `None` where there is no PostgreSQL.
+fn start(options: &PrivateServerOptions<'_>) -> Option<PrivateServer> {
+    if PrivateServer::is_possible() {
+        return Some(PrivateServer::start(options).unwrap());
+    }
+    assert!(std::env::var_os("CI").is_none(), "{HOW_TO_INSTALL}");
+    eprintln!("skipped: {HOW_TO_INSTALL}");
+    None
 }
 
 fn connection(server: &PrivateServer, database: &str) -> Connection {
@@ -492,6 +503,7 @@ fn said() -> String {
         include_str!("../../../replica/src/follow/known_tables.rs"),
         include_str!("../../../replica/src/follow/known_translator.rs"),
         include_str!("../../../replica/src/follow/mark_changes.rs"),
+        include_str!("../../../replica/src/follow/new_columns.rs"),
         include_str!("../../../replica/src/follow/replica.rs"),
         include_str!("../../../replica/src/source/postgres/publication.rs"),
         include_str!("../../../replica/src/source/slot_state.rs"),

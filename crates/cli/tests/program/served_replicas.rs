@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 fn a_server_follows_serves_and_says_when_it_does_not() {
     let Some(shop) = Shop::new() else { return };
     let (folder, url) = (Folder::new(), shop.url());
-    following(&shop, &folder, &url);
+    let following = following(&shop, &folder, &url);
     let served = serve(&shop, &folder);
     eventually("it follows", || served.get("/readyz").ends_with("\r\n\r\nready\n"));
     shop.query("INSERT INTO customer VALUES (3, 'Cem', true)");
@@ -36,6 +36,17 @@ fn a_server_follows_serves_and_says_when_it_does_not() {
         "{metrics}"
     );
     assert_eq!(folder.run(&count).succeeded().out, "3\n", "it is read as before");
+
+    // The remedy needs the database to itself, and the server serves others meanwhile.
+    assert!(served.ask("POST", "/databases/shop/close").contains("\"state\":\"closed\""));
+    assert!(served.get("/databases/shop/replica").contains("\"state\":\"stopped\""));
+    folder.write("shop.toml", folder.read("shop.toml").replace("Product", "Good"));
+    shop.run(&folder, &[&["replica", "resync", "shop.eg"], &following[..]].concat()).succeeded();
+    assert!(served.ask("POST", "/databases/shop/open").contains("\"state\":\"open\""));
+    eventually("it follows again", || served.get("/readyz").ends_with("\r\n\r\nready\n"));
+    assert_eq!(folder.run(&count).succeeded().out, "4\n");
+    shop.query("INSERT INTO customer VALUES (5, 'Eve')");
+    eventually("it has the new row", || folder.run(&count).succeeded().out == "5\n");
     let ended = served.end("-TERM");
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(ended.err.contains("its replica has paused"), "{ended:?}");

@@ -229,8 +229,14 @@ impl Served {
 
     /// The answer to `GET path`, head and all.
     pub fn get(&self, path: &str) -> String {
+        self.ask("GET", path)
+    }
+
+    /// The answer to a request without content, head and all.
+    pub fn ask(&self, method: &str, path: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.address).unwrap();
+        let head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nContent-Length: 0", self.address);
+        write!(stream, "{head}\r\nConnection: close\r\n\r\n").unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer

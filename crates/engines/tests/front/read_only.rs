@@ -83,7 +83,7 @@ fn a_store_that_reads_beside_one_that_writes_sees_commits_and_names_at_once() {
     let reader = Store::assemble_reader(ReaderParts {
         engine: Arc::clone(writer.engine()),
         timeline: Arc::new(Timeline::new(Timestamp::ZERO, Readable::Shared(shared))),
-        writer: Some(4711),
+        writer: Arc::new(|| Some(4711)),
         budget: Arc::new(MemoryBudget::new(u64::MAX)),
         random: Box::new(SplitMix64::new(3)),
         options: StoreOptions::default(),

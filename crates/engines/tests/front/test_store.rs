@@ -228,6 +228,6 @@ pub fn read_only<E: TestEngine>(directory: &dyn Directory, writer: Option<u32>) 
     let engine = Arc::new(E::empty(&timeline));
     let (_, replayed) = recover(directory, &*engine, &timeline)?;
     let (random, options) = (Box::new(SplitMix64::new(2)), StoreOptions::default());
-    let (log, budget) = (LogAccess::Reads { writer }, Arc::new(MemoryBudget::new(u64::MAX)));
+    let (log, budget) = (LogAccess::Reads(Arc::new(move || writer)), Arc::new(MemoryBudget::new(u64::MAX)));
     Store::assemble(Parts { engine, timeline, log, replayed, budget, random, options })
 }

@@ -214,11 +214,10 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         HubChangeUntold => ("engine_model", HUB_CHANGED, &["since"]),
         ReplacedBodyFreed => ("engine_model", HUB_MERGED, &["has no body", "a body goes once"]),
         ChangedColumnKept => ("engine_model", PROPERTY_MERGE, &["I64(-99)"]),
-        ReadableBeforeNames => (
-            "schedules_names",
-            "a_snapshot_knows_the_names_of_its_commits",
-            &["a snapshot lacks names of its commits"],
-        ),
+        NamesReadOnce => ("readers", NAMES_COME, &["a reader lacks names of its commits"]),
+        NewWriterOverlooked => ("readers", NEXT_WRITER, &["what the next writer commits"]),
+        AnyReaderJoined => ("readers", NEXT_WRITER, &["a new writer overwrites what an older reader sees"]),
+        ReadableBeforeNames => ("schedules_names", NAMES_KNOWN, &["a snapshot lacks names of its commits"]),
         ReadableBeforeRecords => (
             "schedules_live",
             "a_reader_beside_a_commit_sees_all_of_it_or_nothing",

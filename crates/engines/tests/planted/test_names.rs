@@ -33,6 +33,10 @@ pub const EXTENT_WRITE: &str = "after_a_failed_write_its_bytes_rest_until_the_ne
 pub const EXTENT_GONE: &str = "bytes_are_written_again_when_the_last_who_needs_them_is_gone";
 pub const EXTENT_DAMAGE: &str = "damage_is_found_at_the_first_touch_by_file_and_byte_and_spares_others";
 pub const OLD_READERS: &str = "what_readers_of_a_dead_writer_may_need_is_neither_written_nor_removed";
+pub const NAMES_KNOWN: &str = "a_snapshot_knows_the_names_of_its_commits";
+pub const NAMES_COME: &str = "beside::commits_names_and_groups_are_seen_as_they_come";
+pub const NEXT_WRITER: &str =
+    "beside::a_reader_goes_on_when_the_writer_ends_and_joins_the_next_one_by_itself";
 pub const HUB_TAKEN: &str = "a_row_that_becomes_a_hub_is_read_as_before_and_its_history_goes_with_it";
 pub const HUB_MERGED: &str = "a_hub_is_changed_merged_and_read_by_itself";
 pub const HUB_CHANGED: &str = "who_asks_a_segment_what_changed_is_led_to_its_hub";

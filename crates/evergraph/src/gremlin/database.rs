@@ -34,6 +34,10 @@ impl QueryHost for Database {
         &**self.store().budget()
     }
 
+    fn check_writable(&self) -> Result<()> {
+        self.store().check_writable()
+    }
+
     fn transact(
         &self,
         options: TransactionOptions,

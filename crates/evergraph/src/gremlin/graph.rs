@@ -29,6 +29,8 @@ pub struct SnapshotTarget<'g> {
 pub struct TransactionTarget<'g> {
     transaction: &'g mut dyn Writer,
     budget: &'g dyn Budget,
+    /// Why a query that writes is refused.
+    refusal: Option<Error>,
 }
 
 /// One moment, to be read, that the results keep alive: they borrow nothing.
@@ -38,6 +40,8 @@ pub struct SharedSnapshotTarget(Arc<Snapshot>);
 pub struct LeasedTarget {
     lease: Box<dyn WriterLease>,
     budget: Arc<dyn Budget>,
+    /// Why a query that writes is refused.
+    refusal: Option<Error>,
 }
 
 /// A database: a snapshot is read, or a transaction of its own written.
@@ -155,19 +159,34 @@ impl Streams<'static> for SharedSnapshotTarget {
     }
 }
 
+/// Refuses a query that writes where there is a `refusal`, before it reads anything.
+fn check_writes(task: &Task, refusal: Option<Error>) -> Result<()> {
+    match refusal {
+        Some(refusal) if task.plan.writes => Err(refusal),
+        _ => Ok(()),
+    }
+}
+
 impl LeasedTarget {
-    pub(crate) fn new(lease: Box<dyn WriterLease>, budget: Arc<dyn Budget>) -> Self {
-        Self { lease, budget }
+    pub(crate) fn new(lease: Box<dyn WriterLease>, budget: Arc<dyn Budget>, refusal: Option<Error>) -> Self {
+        Self { lease, budget, refusal }
+    }
+
+    fn parts(self, task: &Task) -> Result<(Graph<'static>, QueryBudget<'static>)> {
+        check_writes(task, self.refusal)?;
+        Ok((Graph::Leased(self.lease), QueryBudget::Shared(self.budget)))
     }
 }
 
 impl QueryTarget for LeasedTarget {
     fn items(self, task: &Task, most: usize) -> Result<Vec<Item>> {
-        task.items(Graph::Leased(self.lease), QueryBudget::Shared(self.budget), most)
+        let (graph, budget) = self.parts(task)?;
+        task.items(graph, budget, most)
     }
 
     fn profile(self, task: &Task) -> Result<Explanation> {
-        task.profile(Graph::Leased(self.lease), QueryBudget::Shared(self.budget))
+        let (graph, budget) = self.parts(task)?;
+        task.profile(graph, budget)
     }
 
     fn catalogue(&self) -> Arc<Catalogue> {
@@ -177,23 +196,35 @@ impl QueryTarget for LeasedTarget {
 
 impl Streams<'static> for LeasedTarget {
     fn results(self, task: &Task) -> Result<Results<'static>> {
-        Ok(Results::new(task.begin(Graph::Leased(self.lease), QueryBudget::Shared(self.budget))?))
+        let (graph, budget) = self.parts(task)?;
+        Ok(Results::new(task.begin(graph, budget)?))
     }
 }
 
 impl<'g> TransactionTarget<'g> {
-    pub(crate) fn new(transaction: &'g mut dyn Writer, budget: &'g dyn Budget) -> Self {
-        Self { transaction, budget }
+    pub(crate) fn new(
+        transaction: &'g mut dyn Writer,
+        budget: &'g dyn Budget,
+        refusal: Option<Error>,
+    ) -> Self {
+        Self { transaction, budget, refusal }
+    }
+
+    fn parts(self, task: &Task) -> Result<(Graph<'g>, QueryBudget<'g>)> {
+        check_writes(task, self.refusal)?;
+        Ok((Graph::Write(self.transaction), QueryBudget::Borrowed(self.budget)))
     }
 }
 
 impl QueryTarget for TransactionTarget<'_> {
     fn items(self, task: &Task, most: usize) -> Result<Vec<Item>> {
-        task.items(Graph::Write(self.transaction), QueryBudget::Borrowed(self.budget), most)
+        let (graph, budget) = self.parts(task)?;
+        task.items(graph, budget, most)
     }
 
     fn profile(self, task: &Task) -> Result<Explanation> {
-        task.profile(Graph::Write(self.transaction), QueryBudget::Borrowed(self.budget))
+        let (graph, budget) = self.parts(task)?;
+        task.profile(graph, budget)
     }
 
     fn catalogue(&self) -> Arc<Catalogue> {
@@ -203,8 +234,8 @@ impl QueryTarget for TransactionTarget<'_> {
 
 impl<'g> Streams<'g> for TransactionTarget<'g> {
     fn results(self, task: &Task) -> Result<Results<'g>> {
-        let budget = QueryBudget::Borrowed(self.budget);
-        Ok(Results::new(task.begin(Graph::Write(self.transaction), budget)?))
+        let (graph, budget) = self.parts(task)?;
+        Ok(Results::new(task.begin(graph, budget)?))
     }
 }
 
@@ -219,12 +250,14 @@ impl<'g> DatabaseTarget<'g> {
         task: &Task,
         attempt: impl Fn(TransactionTarget<'_>) -> Result<T>,
     ) -> Result<(T, Vec<(EdgeId, EdgeId)>)> {
+        // Before it reads what it would write about.
+        self.database.check_writable()?;
         // All attempts share the time of the query.
         let timeout = self.options.timeout.unwrap_or(task.limits.timeout).min(task.limits.timeout);
         let budget = self.database.budget();
         let mut given = None;
         let committed = self.database.transact(self.options.timeout(timeout), &mut |transaction| {
-            given = Some(attempt(TransactionTarget::new(transaction, budget))?);
+            given = Some(attempt(TransactionTarget::new(transaction, budget, None))?);
             Ok(())
         })?;
         Ok((given.expect("what was committed was attempted"), committed.renamed))

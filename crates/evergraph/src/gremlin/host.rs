@@ -16,6 +16,12 @@ pub trait QueryHost: Sync {
     /// Where queries take their memory from.
     fn budget(&self) -> &dyn Budget;
 
+    /// Refuses a query that writes, before it begins.
+    ///
+    /// # Errors
+    /// `invalid` where the database is only read.
+    fn check_writable(&self) -> Result<()>;
+
     /// Calls `attempt` with a transaction and commits it; again, after a short random wait, when another
     /// transaction was first.
     ///

@@ -1,11 +1,9 @@
 //! Extent bytes: an extent that is read, of the process that writes the files or of another.
 
 use crate::extents::header::ExtentPlace;
-use crate::extents::reader::ReadExtent;
+use crate::extents::reader::ForeignExtent;
 use crate::extents::stored_extent::StoredExtent;
 use evergraph_storage::checkpoint::error::CheckpointError;
-use std::path::PathBuf;
-use std::sync::Arc;
 
 /// An extent, and where it lies.
 #[derive(Debug)]
@@ -13,14 +11,7 @@ pub enum ExtentBytes {
     /// In the process that writes: its bytes are free when this is dropped.
     Own(StoredExtent),
     /// In another: an open slot keeps it.
-    Foreign {
-        /// The extent, which was verified.
-        extent: Arc<ReadExtent>,
-        /// Where it lies.
-        place: ExtentPlace,
-        /// In which file.
-        path: PathBuf,
-    },
+    Foreign(ForeignExtent),
 }
 
 impl ExtentBytes {
@@ -31,7 +22,7 @@ impl ExtentBytes {
     pub fn payload(&self) -> Result<&[u8], CheckpointError> {
         match self {
             Self::Own(extent) => extent.payload(),
-            Self::Foreign { extent, .. } => Ok(extent.payload()),
+            Self::Foreign(extent) => extent.payload(),
         }
     }
 
@@ -40,7 +31,7 @@ impl ExtentBytes {
     pub fn place(&self) -> ExtentPlace {
         match self {
             Self::Own(extent) => extent.place(),
-            Self::Foreign { place, .. } => *place,
+            Self::Foreign(extent) => extent.place(),
         }
     }
 
@@ -49,7 +40,7 @@ impl ExtentBytes {
     pub fn own(&self) -> Option<&StoredExtent> {
         match self {
             Self::Own(extent) => Some(extent),
-            Self::Foreign { .. } => None,
+            Self::Foreign(_) => None,
         }
     }
 
@@ -58,9 +49,7 @@ impl ExtentBytes {
     pub fn corrupt(&self, problem: String) -> CheckpointError {
         match self {
             Self::Own(extent) => extent.corrupt(0, problem),
-            Self::Foreign { place, path, .. } => {
-                CheckpointError::Corrupt { file: path.clone(), offset: place.offset, problem }
-            }
+            Self::Foreign(extent) => extent.corrupt(0, problem),
         }
     }
 }

@@ -67,7 +67,17 @@ impl StoredBody {
 
     /// The body that was written into `extent`, whose arrays were checked before.
     pub(crate) fn written(extent: StoredExtent, columns: StoredColumns, checked: CheckedArrays) -> Self {
-        Self { extent: Some(ExtentBytes::Own(extent)), columns, checked: OnceLock::from(checked) }
+        Self::known(ExtentBytes::Own(extent), columns, checked)
+    }
+
+    /// The body in `extent` that another reader of it has found to be `checked`.
+    pub(crate) fn known(extent: ExtentBytes, columns: StoredColumns, checked: CheckedArrays) -> Self {
+        Self { extent: Some(extent), columns, checked: OnceLock::from(checked) }
+    }
+
+    /// What its arrays are, if they were looked at.
+    pub(crate) fn checked(&self) -> Option<CheckedArrays> {
+        self.checked.get().copied()
     }
 
     /// Its extent, unless it is empty.

@@ -61,7 +61,7 @@ pub struct FoundFiles {
 /// Opens the array files that `manifest` names; what an interrupted checkpoint left is removed, unless `reuse` forbids it.
 ///
 /// The directory is synced first: the manifest that was read could be one whose renaming a power cut still takes back, and
-/// then the extents of the one before are needed.
+/// then the extents of the one before are needed. Who only reads needs no other, and changes nothing.
 ///
 /// Cost: a look at each segment, and all runs.
 ///
@@ -74,10 +74,12 @@ pub fn open_files(
     reuse: Reuse,
 ) -> CheckpointResult<FoundFiles> {
     let section = Section::of(&**directory, manifest)?;
-    if !planted(Bug::OpenedNotSynced) {
-        directory.sync_directory()?;
+    if reuse != Reuse::OnlyRead {
+        if !planted(Bug::OpenedNotSynced) {
+            directory.sync_directory()?;
+        }
+        remove_if_there(&**directory, NEW_FILE_NAME)?;
     }
-    remove_if_there(&**directory, NEW_FILE_NAME)?;
     let (extents, found) = Extents::open(Arc::clone(directory), options, section.extents(), reuse)?;
     extents.number_from(manifest.next_file);
     let mut found = found.into_iter();

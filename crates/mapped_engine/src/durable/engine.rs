@@ -75,7 +75,8 @@ impl DurableEngine for MappedEngine {
         sources: &CheckpointSources<'_>,
         progress: &mut OnCheckpointProgress<'_>,
     ) -> CheckpointResult<CheckpointOutcome> {
-        allow_reuse(&**self.checkpointer().directory(), self.checkpointer().extents())?;
+        let (directory, extents) = (self.checkpointer().directory(), self.checkpointer().extents());
+        allow_reuse(&**directory, extents, self.graph().live())?;
         self.checkpointer().checkpoint(Self::NAME, &**self.graph(), sources, progress)
     }
 

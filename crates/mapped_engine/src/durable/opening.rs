@@ -2,7 +2,8 @@
 //! left to those who read it.
 //!
 //! ```text
-//! open     `live` is made anew, then: a lock reader-<n> is held  --> nothing is overwritten and no file removed, until none is
+//! open     `live` is made anew, then: a lock reader-<n> is held by a process that has not joined it
+//!          --> nothing is overwritten, and neither files nor log removed, until none is
 //!          names are known, the log is open: others may join
 //! close    this writer takes one, kept by whoever still has an extent: a frozen graph, or a snapshot
 //! ```
@@ -15,7 +16,7 @@ use crate::body_store::stored_column::StoredColumn;
 use crate::checkpoint::ledger::LedgerEntry;
 use crate::checkpoint::open::{FoundFiles, FoundSegment, found_ledger, open_files};
 use crate::checkpoint::write::Checkpointer;
-use crate::claimed_slots::reader_file;
+use crate::claimed_slots::{has_joined, reader_file};
 use crate::engine::attach::AttachedSegment;
 use crate::engine::graph::MappedGraph;
 use crate::engine::mapped_engine::MappedEngine;
@@ -52,12 +53,39 @@ pub fn open_database(
     directory: &Arc<dyn Directory>,
     manifest: &Manifest,
     timeline: &Arc<Timeline>,
-    (options, extents): (MappedOptions, ExtentOptions),
+    options: (MappedOptions, ExtentOptions),
 ) -> CheckpointResult<OpenedDatabase> {
     // In this order: a process that joined the `live` before has its lock by now, or learns that it is another one.
-    let live = new_live(directory, timeline, &options)?;
-    let FoundFiles { extents, segments, bytes_count } =
-        open_files(directory, manifest, extents, reuse(&**directory)?)?;
+    let live = new_live(directory, timeline, &options.0)?;
+    let reuse = reuse(&**directory, &live)?;
+    open_in(live, reuse, directory, manifest, timeline, options)
+}
+
+/// As [`open_database`], in a process that writes nothing and has no lock: what is in memory is its own.
+///
+/// # Errors
+/// As [`open_database`].
+pub fn open_to_read(
+    directory: &Arc<dyn Directory>,
+    manifest: &Manifest,
+    timeline: &Arc<Timeline>,
+    options: MappedOptions,
+) -> CheckpointResult<OpenedDatabase> {
+    let sizes = options.region_sizes;
+    let live = live_in(Arc::new(SharedWords::on_heap(sizes)), timeline, &options)?;
+    let options = (options, ExtentOptions::default());
+    open_in(live, Reuse::OnlyRead, directory, manifest, timeline, options)
+}
+
+fn open_in(
+    live: Arc<Live>,
+    reuse: Reuse,
+    directory: &Arc<dyn Directory>,
+    manifest: &Manifest,
+    timeline: &Arc<Timeline>,
+    (options, extents): (MappedOptions, ExtentOptions),
+) -> CheckpointResult<OpenedDatabase> {
+    let FoundFiles { extents, segments, bytes_count } = open_files(directory, manifest, extents, reuse)?;
     let extents = Arc::new(extents);
     let graph = MappedGraph::new(
         Arc::clone(timeline),
@@ -94,10 +122,16 @@ fn new_live(
     timeline: &Timeline,
     options: &MappedOptions,
 ) -> CheckpointResult<Arc<Live>> {
-    let sizes = options.region_sizes;
-    let head = LiveHead::of_opening(sizes, options.slots).map_err(CheckpointError::Refused)?;
     let file = LiveFile::create(Arc::clone(directory)).map_err(CheckpointError::Refused)?;
-    let words = Arc::new(SharedWords::new(Arc::new(file), sizes));
+    live_in(Arc::new(SharedWords::new(Arc::new(file), options.region_sizes)), timeline, options)
+}
+
+fn live_in(
+    words: Arc<SharedWords>,
+    timeline: &Timeline,
+    options: &MappedOptions,
+) -> CheckpointResult<Arc<Live>> {
+    let head = LiveHead::of_opening(options.region_sizes, options.slots).map_err(CheckpointError::Refused)?;
     let live = Live::create(words, head, timeline.published()).map_err(CheckpointError::Refused)?;
     Ok(Arc::new(live))
 }
@@ -123,18 +157,20 @@ fn attached(mut found: FoundSegment) -> (AttachedSegment, NamedEntry) {
 }
 
 /// Locks that there are.
-const CLAIMS: u32 = SLOTS / SLOTS_PER_PROCESS;
+pub(crate) const CLAIMS: u32 = SLOTS / SLOTS_PER_PROCESS;
 
-/// Whether free bytes may be written: not while any reader's lock is held.
+/// Whether free bytes may be written: not while a reader's lock is held by a process that has not joined `live`, and so may read
+/// what was free when this was opened. Those that have joined have slots.
 ///
 /// Cost: a look for each of 64 files.
 ///
 /// # Errors
 /// What the system says.
-pub fn reuse(directory: &dyn Directory) -> CheckpointResult<Reuse> {
+pub fn reuse(directory: &dyn Directory, live: &Live) -> CheckpointResult<Reuse> {
     for claim in 0..CLAIMS {
         match directory.lock_unchanged(&reader_file(claim)) {
             Ok(_) => {}
+            Err(IoError::Locked { .. }) if is_joined(live, claim) => {}
             Err(IoError::Locked { .. }) => return Ok(Reuse::Forbidden),
             Err(error) => return Err(error.into()),
         }
@@ -142,12 +178,17 @@ pub fn reuse(directory: &dyn Directory) -> CheckpointResult<Reuse> {
     Ok(Reuse::Allowed)
 }
 
+/// There may be fewer slots than locks.
+fn is_joined(live: &Live, claim: u32) -> bool {
+    claim < live.head().slots / SLOTS_PER_PROCESS && has_joined(live, claim)
+}
+
 /// Lets free bytes be written that an opening had to spare, if nobody reads them any more.
 ///
 /// # Errors
 /// What the system says.
-pub fn allow_reuse(directory: &dyn Directory, extents: &Extents) -> CheckpointResult<()> {
-    if extents.is_reuse_forbidden() && reuse(directory)? == Reuse::Allowed {
+pub fn allow_reuse(directory: &dyn Directory, extents: &Extents, live: &Live) -> CheckpointResult<()> {
+    if extents.is_reuse_forbidden() && reuse(directory, live)? == Reuse::Allowed {
         extents.allow_reuse()?;
     }
     Ok(())

@@ -39,6 +39,9 @@ impl MappedGraph {
     /// # Errors
     /// `limit` on a full disk or without room in `live`; `corrupt` if the body or `live` is damaged; what the system says.
     pub fn merge(&self, segment: &Arc<LiveSegment>) -> Result<LiveMergeOutcome> {
+        if self.extents().is_only_read() {
+            return Ok(LiveMergeOutcome::Nothing);
+        }
         let began = self.timeline().clock().now();
         // Without room for names fewer records are merged.
         let _ = self.advance_readable();

@@ -80,9 +80,14 @@ impl ArrayFile {
     ///
     /// # Errors
     /// [`CheckpointError::Corrupt`] if it is empty; `NotFound`, and what the system says.
-    pub fn open(directory: &dyn Directory, number: u64, may_reuse: bool) -> Result<Self, CheckpointError> {
+    pub fn open(
+        directory: &dyn Directory,
+        number: u64,
+        mode: OpenMode,
+        may_reuse: bool,
+    ) -> Result<Self, CheckpointError> {
         let name = file_name(number);
-        let file = directory.open(&name, OpenMode::ReadWrite)?;
+        let file = directory.open(&name, mode)?;
         if file.is_empty()? {
             let problem = "extents expected, and the file is empty".to_owned();
             return Err(CheckpointError::Corrupt { file: file.path().to_owned(), offset: 0, problem });

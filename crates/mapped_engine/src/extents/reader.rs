@@ -9,6 +9,7 @@ use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::mapping::{Extent, ReadMapping};
 use evergraph_storage::sync::Mutex;
+use evergraph_storage::sync::atomic::{AtomicBool, Ordering};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Weak};
 
@@ -43,6 +44,11 @@ pub struct ReadFiles {
 }
 
 impl ReadFiles {
+    /// Forgets files of which nobody reads anything: those that are removed take room as long as they are mapped.
+    pub fn forget_unread(&mut self) {
+        self.by_number.retain(|_, file| Arc::strong_count(file) > 1 || file.is_read());
+    }
+
     /// The bytes of the extent at `place`, not compared with anything, with what follows to the unit. Nobody writes there as long as
     /// they are read.
     ///
@@ -98,6 +104,62 @@ impl ReadFiles {
             CheckpointError::Corrupt { file, offset: place.offset + offset, problem }
         })?;
         Ok(ReadExtent { bytes, payload_bytes: place.payload_bytes as usize })
+    }
+}
+
+/// An extent that another process wrote, compared with its checksums when it is touched first.
+///
+/// # Concurrency
+/// Any thread reads; an open slot keeps its bytes from being written again.
+#[derive(Debug)]
+pub struct ForeignExtent {
+    directory: Arc<dyn Directory>,
+    place: ExtentPlace,
+    header: ExtentHeader,
+    bytes: Extent,
+    /// Relaxed: two threads may both compare, and find the same. Shared with whoever reads the same extent later.
+    is_verified: Arc<AtomicBool>,
+}
+
+impl ForeignExtent {
+    /// The extent at `place`, of which so much is known, in one of `files` of `directory`; `is_verified` if it was compared before.
+    ///
+    /// # Errors
+    /// As [`ReadFiles::bytes`].
+    pub fn new(
+        directory: &Arc<dyn Directory>,
+        files: &mut ReadFiles,
+        (place, header): (ExtentPlace, ExtentHeader),
+        is_verified: Arc<AtomicBool>,
+    ) -> Result<Self, CheckpointError> {
+        let bytes = files.bytes(&**directory, place)?;
+        Ok(Self { directory: Arc::clone(directory), place, header, bytes, is_verified })
+    }
+
+    /// Where it lies.
+    #[must_use]
+    pub fn place(&self) -> ExtentPlace {
+        self.place
+    }
+
+    /// Its payload, in place. Cost: nothing but page faults, after the first call, which computes checksums.
+    ///
+    /// # Errors
+    /// [`CheckpointError::Corrupt`], naming file and byte, if it is not what was written.
+    pub fn payload(&self) -> Result<&[u8], CheckpointError> {
+        if !self.is_verified.load(Ordering::Relaxed) {
+            let verified = self.header.verify(self.place, &self.bytes);
+            verified.map_err(|(offset, problem)| self.corrupt(offset, problem))?;
+            self.is_verified.store(true, Ordering::Relaxed);
+        }
+        Ok(&self.bytes[HEADER_BYTES..][..self.place.payload_bytes as usize])
+    }
+
+    /// The error of something that is wrong at a byte of it.
+    #[must_use]
+    pub fn corrupt(&self, offset: u64, problem: String) -> CheckpointError {
+        let file = self.directory.path(&file_name(self.place.file));
+        CheckpointError::Corrupt { file, offset: self.place.offset + offset, problem }
     }
 }
 

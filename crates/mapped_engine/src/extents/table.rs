@@ -15,11 +15,13 @@ use crate::extents::array_file::{ArrayFile, file_name, file_number};
 use crate::extents::header::{ExtentHeader, ExtentPlace, extent_bytes};
 use crate::extents::stored_extent::{StoredExtent, TakenSpace};
 use evergraph_storage::checkpoint::error::CheckpointError;
-use evergraph_storage::io::directory::{Directory, LockGuard};
+use evergraph_storage::io::directory::{Directory, LockGuard, OpenMode};
+use evergraph_storage::io::error::{IoError, Operation};
 use evergraph_storage::io::write_unit::WriteUnit;
 use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::sync::Mutex;
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::sync::{Arc, OnceLock};
 
 /// Sizes of array files.
@@ -44,6 +46,8 @@ pub enum Reuse {
     Allowed,
     /// Readers in other processes may.
     Forbidden,
+    /// This process writes nothing at all: it reads what another one left.
+    OnlyRead,
 }
 
 /// What there is.
@@ -82,6 +86,11 @@ struct Files {
     reuse: Reuse,
 }
 
+/// Whether the disk, or what its user may have of it, has less space than was asked for.
+fn is_full(error: &IoError) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+}
+
 impl Extents {
     /// Opens the files of `directory` with the extents that a manifest names, which are given in the same order. Their bytes are
     /// not read. The manifest is the one that a power cut leaves: its name was synced, or what another one names could be
@@ -108,14 +117,15 @@ impl Extents {
         };
         let extents = Self { directory, options, files: Mutex::new(files), in_use: Arc::default() };
         let mut found = Vec::new();
+        let mode = if reuse == Reuse::OnlyRead { OpenMode::Read } else { OpenMode::ReadWrite };
         {
             let mut files = extents.files.lock();
             for (place, header) in named {
                 let file = match files.by_number.get(&place.file) {
                     Some(file) => Arc::clone(file),
                     None if numbers.contains(&place.file) => {
-                        let mut file =
-                            ArrayFile::open(&*extents.directory, place.file, reuse == Reuse::Allowed)?;
+                        let (directory, may_reuse) = (&*extents.directory, reuse == Reuse::Allowed);
+                        let mut file = ArrayFile::open(directory, place.file, mode, may_reuse)?;
                         file.in_use = Arc::clone(&extents.in_use);
                         files.next_bytes = files.next_bytes.max(extents.grown(file.mapping().length()));
                         let file = Arc::new(file);
@@ -240,22 +250,54 @@ impl Extents {
             is_lost: false,
         };
         let mut files = self.files.lock();
+        if files.reuse == Reuse::OnlyRead {
+            return Err(self.only_read());
+        }
         for file in files.by_number.values().filter(|file| file.is_writable()) {
             if let Some(offset) = file.space().take(bytes) {
                 return Ok(taken(file, offset));
             }
         }
-        let number = files.next_number;
-        let unit = self.directory.write_unit();
-        let file_bytes = unit.round_up(files.next_bytes.max(bytes));
-        files.next_number += 1;
-        let mut file = ArrayFile::create(&*self.directory, number, file_bytes)?;
+        let mut file = self.create_file(&mut files, bytes)?;
         file.in_use = Arc::clone(&self.in_use);
         let file = Arc::new(file);
-        files.next_bytes = self.grown(files.next_bytes);
-        files.by_number.insert(number, Arc::clone(&file));
+        files.by_number.insert(file.number(), Arc::clone(&file));
         let offset = file.space().take(bytes).expect("the file was made for it");
         Ok(taken(&file, offset))
+    }
+
+    /// Makes a file of the size that is next; on a disk that has less, of half as many bytes, and so on, as long as `bytes` fit.
+    fn create_file(&self, files: &mut Files, bytes: u64) -> Result<ArrayFile, CheckpointError> {
+        let unit = self.directory.write_unit();
+        let mut file_bytes = files.next_bytes.max(bytes);
+        loop {
+            let number = files.next_number;
+            files.next_number += 1;
+            match ArrayFile::create(&*self.directory, number, unit.round_up(file_bytes)) {
+                Ok(file) => {
+                    if file_bytes >= files.next_bytes {
+                        files.next_bytes = self.grown(files.next_bytes);
+                    }
+                    return Ok(file);
+                }
+                Err(CheckpointError::Io(error)) if is_full(&error) && file_bytes > bytes => {
+                    file_bytes = (file_bytes / 2).max(bytes);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Whether this process writes nothing here.
+    #[must_use]
+    pub fn is_only_read(&self) -> bool {
+        self.files.lock().reuse == Reuse::OnlyRead
+    }
+
+    #[cold]
+    fn only_read(&self) -> CheckpointError {
+        let cause = std::io::Error::new(ErrorKind::PermissionDenied, "the array files are open to be read");
+        IoError::new(Operation::Write, self.directory.location(), cause).into()
     }
 
     /// Makes all extents durable whose writing ended before; a manifest may name them then.

@@ -72,9 +72,11 @@ fn a_failed_step_of_a_checkpoint_leaves_the_one_before_and_the_next_one_heals() 
             case.commit(60);
             case.merge_all();
             case.commit(20);
-            let kind =
-                if operation == Operation::Allocate { ErrorKind::StorageFull } else { ErrorKind::Other };
-            case.failing.plan(Fault::new(operation, prefix, kind));
+            case.failing.plan(match operation {
+                // For smaller files, too.
+                Operation::Allocate => Fault::new(operation, prefix, ErrorKind::StorageFull).lasting(),
+                _ => Fault::new(operation, prefix, ErrorKind::Other),
+            });
             let failed = case.database.checkpoint().is_err();
             case.failing.heal();
             if case.database.log.is_poisoned() {

@@ -1,6 +1,7 @@
 //! What only this engine promises of its files: a checkpoint costs what was committed, opening reads no body, damage is named
 //! when it is touched.
 
+use crate::hubs::{edge, with_a_hub};
 use crate::support::{Database, LABEL};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::ErrorKind as GraphErrorKind;
@@ -75,6 +76,57 @@ fn a_checkpoint_writes_the_records_that_no_file_holds_and_nothing_else() {
     }
     assert_eq!(database.checkpoint().unwrap().bytes_written, 0);
     assert_eq!(section(&directory).segments.iter().map(|segment| segment.runs.len()).sum::<usize>(), 3);
+}
+
+/// Each change of a text replaces one: what replay merged away makes room for what follows.
+#[test]
+fn an_opening_takes_room_for_the_graph_and_not_for_its_log() {
+    const ROUNDS: usize = 100;
+    const TEXT_BYTES: usize = 500;
+    let directory = MemoryDirectory::new("db");
+    let database = Database::open(Arc::new(directory.clone()), Durability::Sync).unwrap();
+    let people = &people(0)[..100];
+    database.append(people).unwrap();
+    for round in 0..ROUNDS {
+        let text = Value::from(format!("{round:TEXT_BYTES$}"));
+        let set = |row| Mutation::SetVertexProperties {
+            vertex: VertexId(row),
+            properties: Properties::new(vec![(KeyId(0), Some(text.clone()))]),
+        };
+        database.append(&(0..people.len() as u32).map(set).collect::<Vec<_>>()).unwrap();
+    }
+    database.log.wait_durable(database.published().0).unwrap();
+    let reopened = open(&directory.power_cut());
+    assert_eq!(reopened.graph(), database.model());
+    let (used, logged) = (reopened.engine.graph().arena().used_bytes(), ROUNDS * people.len() * TEXT_BYTES);
+    assert!(used < logged as u64 / 5, "{used} bytes of live are in use for a log of {logged}");
+}
+
+/// Row by row, each tail that fills would sort the newest run anew, into a block that nobody reserved.
+#[test]
+fn a_commit_beside_a_hub_takes_the_room_of_its_records() {
+    const ROWS: u32 = 2000;
+    let directory = MemoryDirectory::new("db");
+    let database = with_a_hub(&directory);
+    database.engine.merge_everything();
+    assert_eq!(database.engine.statistics().hubs, 1);
+    let insert =
+        |source, target| Mutation::InsertEdge { edge: edge(source, target), properties: Properties::EMPTY };
+    let to = |targets: std::ops::Range<u32>| -> Vec<Mutation> {
+        (100..100 + ROWS)
+            .flat_map(|source| targets.clone().map(move |target| insert(source, target)))
+            .collect()
+    };
+    // Runs that are there.
+    for target in 0..6 {
+        database.append(&to(target..target + 1)).unwrap();
+    }
+    let used = || database.engine.graph().arena().used_bytes();
+    let before = used();
+    database.append(&to(6..16)).unwrap();
+    let (taken, records) = (used() - before, u64::from(ROWS) * 10 * 2);
+    assert!(taken < records * 100, "{taken} bytes of live for {records} records");
+    assert_eq!(database.graph(), database.model());
 }
 
 #[test]

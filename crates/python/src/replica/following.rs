@@ -1,9 +1,10 @@
 //! Following: a database that follows a PostgreSQL database, for as long as Python holds this.
 
-use crate::database::{Database, OpenSettings};
+use crate::database::Database;
 use crate::error::{OrRaise, exception};
 use crate::handle::{OpenDatabase, ProcessLocal};
 use crate::long_call;
+use crate::open_settings::OpenSettings;
 use crate::replica::mapping::source;
 use crate::snapshot::Snapshot;
 use evergraph::graph::count::Count;
@@ -79,8 +80,9 @@ pub fn replica(
         let is_new = options.would_create(&path);
         let open = OpenDatabase::at(&path, &options, words)?;
         let tell = |progress: &CopyProgress| {
-            watch.tell(stage(progress.stage), progress.fraction, || {
-                format!("{}: {} rows", progress.table, Count(progress.rows))
+            watch.tell(stage(progress.stage), progress.fraction, || match &progress.wait {
+                Some(wait) => wait.to_string(),
+                None => format!("{}: {} rows", progress.table, Count(progress.rows)),
             });
         };
         let database = open.database().clone();
@@ -126,6 +128,7 @@ fn forget(path: &Path) -> Result<()> {
 
 fn stage(stage: CopyStage) -> &'static str {
     match stage {
+        CopyStage::Waiting => "wait for the source",
         CopyStage::Vertices => "copy vertices",
         CopyStage::Edges => "copy edges",
         CopyStage::Building => "build",

@@ -1,6 +1,7 @@
 //! Options of a copy, and its progress.
 
 use crate::copy::missing_ends::MissingEnds;
+use crate::source::slot_wait::SlotWait;
 use evergraph_files::import::options::MemoryShares;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -54,6 +55,8 @@ impl CopyOptions {
 /// What a copy is at.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CopyStage {
+    /// The source waits for transactions that were open before, and no row was read.
+    Waiting,
     /// Rows become vertices, and edges wait for these.
     Vertices,
     /// All vertices are there: rows become edges.
@@ -83,9 +86,27 @@ pub struct CopyProgress {
     pub fraction: Option<f64>,
     /// Time since the beginning.
     pub elapsed: Duration,
+    /// What the source waits for before the first row.
+    pub wait: Option<Arc<SlotWait>>,
 }
 
 impl CopyProgress {
+    /// Of a copy whose source waits.
+    #[must_use]
+    pub fn waiting(wait: SlotWait) -> Self {
+        Self {
+            stage: CopyStage::Waiting,
+            table: "".into(),
+            tables_done: 0,
+            tables_total: 0,
+            rows: 0,
+            bytes: 0,
+            fraction: None,
+            elapsed: Duration::ZERO,
+            wait: Some(Arc::new(wait)),
+        }
+    }
+
     /// Rows that came a second, on average.
     #[must_use]
     pub fn rows_per_second(&self) -> f64 {

@@ -115,6 +115,7 @@ pub fn copy_tables_beside(
             bytes: 0,
             fraction: None,
             elapsed: Default::default(),
+            wait: None,
         },
         names: pass.reads.iter().map(|read| Arc::clone(&read.name)).collect(),
     };
@@ -167,7 +168,8 @@ pub fn copy_tables_beside(
 }
 
 impl CopiedGraph {
-    /// Loads the graph with its notes, `origin` and `position`: after a crash all of it is there, or nothing.
+    /// Loads the graph with its notes, `origin` and `position`: after a crash all of it is there, or nothing. `cancel` ends it until
+    /// the graph is being written.
     ///
     /// # Errors
     /// As [`Ownership::load_within`].
@@ -183,6 +185,9 @@ impl CopiedGraph {
         let mut notes: Vec<(&str, &[u8])> =
             self.notes.iter().map(|(name, bytes)| (&**name, &**bytes)).collect();
         notes.extend([(ORIGIN_NOTE, &*origin), (POSITION_NOTE, &*position)]);
+        // What stops it later leaves a database of which nobody knows whether it has the graph, and so needs the slot.
+        cancel.check()?;
+        let building = CancelFlag::default();
         let tell = |now: &ImportProgress<'_>| {
             let (stage, done, total) = match now {
                 ImportProgress::Building(now) => (CopyStage::Building, now.edges, now.edges_total),
@@ -196,9 +201,12 @@ impl CopiedGraph {
                 elapsed: self.began.elapsed(),
                 ..self.progress.clone()
             });
+            if stage == CopyStage::Building && cancel.is_cancelled() {
+                building.cancel();
+            }
         };
         let changes = OwnerChanges { notes: &notes, ..OwnerChanges::default() };
-        ownership.load_within(self.sorting_bytes, &self.load, changes, &tell, cancel)
+        ownership.load_within(self.sorting_bytes, &self.load, changes, &tell, &building)
     }
 }
 

@@ -40,6 +40,7 @@ use crate::source::catalogue::Catalogue;
 use crate::source::contract::SourceIdentity;
 use crate::source::error::SourceError;
 use crate::source::replica_source::{ExportedSlot, ReplicaSource};
+use crate::source::slot_wait::SlotWait;
 
 /// How often a copy begins anew because the source's tables changed while its slot was made.
 const ATTEMPTS_MAX: u32 = 3;
@@ -349,7 +350,8 @@ impl NewReplica<'_> {
         let mut attempts = 0;
         loop {
             let before = self.source.catalogue()?;
-            let exported = self.source.create_slot(slot, self.cancel)?;
+            let waiting = |wait: &SlotWait| (self.progress)(&CopyProgress::waiting(wait.clone()));
+            let exported = self.source.create_slot(slot, &waiting, self.cancel)?;
             let after = self.source.catalogue()?;
             // From here on the slot says that it is needed.
             if after.publication(publication).is_none() {

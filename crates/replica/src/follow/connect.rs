@@ -20,12 +20,10 @@ use crate::follow::column_order::{misplaced_pause, remade_pause};
 use crate::follow::failure::FollowFailure;
 use crate::follow::following_note::{FOLLOWING_NOTE, FollowingNote};
 use crate::follow::known_marks::KnownMarks;
-use crate::follow::known_tables::{
-    TakesColumns, compare, inherited_pause, known_with_all_columns, known_with_columns,
-    known_with_partitions, new_columns,
-};
+use crate::follow::known_tables::{compare, inherited_pause, known_with_partitions};
 use crate::follow::mark_changes::{MarkChanges, mark_changes, planned_marks, rewrite_since};
 use crate::follow::marks_note::{MARKS_NOTE, encode};
+use crate::follow::new_columns::{TakesColumns, known_with_all_columns, known_with_columns, new_columns};
 use crate::follow::pause::Pause;
 use crate::follow::slot_note::SlotNote;
 use crate::follow::unfilled_columns::UnfilledColumns;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | a mapped column is gone, renamed, of another type | pause: such a change rewrites rows, of which the stream says nothing |
 //! | a table is gone, renamed, made again | pause |
-//! | a column is new | nothing yet: it counts from the first row that has it, see [`known_with_columns`] |
+//! | a column is new | nothing yet: it counts from the first row that has it, see [`new_columns`](crate::follow::new_columns) |
 //! | the same, and rows from before may have values in it, or it was computed | pause, if a rule takes it |
 //! | an enum has new labels | known from here on |
 //! | a label of a mapped enum is gone | pause: it was renamed |
@@ -22,13 +22,14 @@
 
 use crate::follow::following_note::KnownChildren;
 use crate::follow::mark_changes::types_within;
+use crate::follow::new_columns::{NewColumns, added_columns};
 use crate::follow::pause::Pause;
 use crate::mapping::check::disinherit_sql;
 use crate::mapping::key::KeyPlan;
 use crate::mapping::plan::{EdgeIdentity, Plan, TablePlan};
 use crate::mapping::scope::{partitions_of, root_of};
 use crate::mapping::sql_name::display_name;
-use crate::pgoutput::relation::{Oid, Relation};
+use crate::pgoutput::relation::Oid;
 use crate::source::catalogue::{Catalogue, Column, ForeignKey, Publication, Table, TableRights, TypeKind};
 use crate::source::catalogue_marks::CatalogueMarks;
 use crate::source::postgres::publication::{PublicationProblem, problems};
@@ -95,42 +96,6 @@ pub struct Comparison {
     pub new_partitions: Vec<NewPartition>,
     /// Published columns that are new: whether rows from before have values in them is for the source to say.
     pub new_columns: Vec<NewColumns>,
-}
-
-/// Columns of a table that were not there before.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct NewColumns {
-    /// The table.
-    pub table: Oid,
-    /// Its name, for people.
-    pub name: String,
-    /// The columns.
-    pub columns: Vec<Column>,
-    /// Those of them that were there, computed by PostgreSQL.
-    pub computed_before: Vec<Box<str>>,
-}
-
-impl NewColumns {
-    /// The pause for the first of them that rows from before have a value in, which `filled` lists.
-    #[must_use]
-    pub fn pause(&self, filled: &[String]) -> Option<Pause> {
-        self.columns
-            .iter()
-            .find(|column| is_filled(column, filled))
-            .map(|column| filled_pause(column, &self.name))
-    }
-
-    /// The pause for the first of them that PostgreSQL computed before, in every row.
-    #[must_use]
-    pub fn computed_pause(&self) -> Option<Pause> {
-        self.computed_before.first().map(|column| {
-            Pause::resync(format!(
-                "PostgreSQL computed the column {column} of {} (GENERATED) and does not any more, so that it becomes a property: \
-                 the stream says nothing of the values that rows from before have in it",
-                self.name
-            ))
-        })
-    }
 }
 
 /// A partition that was not there before.
@@ -288,46 +253,6 @@ pub fn inherited_pause(now: &Table, children: KnownChildren) -> Option<Pause> {
     Some(Pause::new(cause, format!("{remedy}; then {then}")))
 }
 
-/// The columns of `now` that `known` does not have, so far as the publication sends them.
-fn added_columns(known: &Table, now: &Table, live: &Catalogue, publication: &str) -> Option<NewColumns> {
-    let published = live.publication(publication)?;
-    let mut published = published.tables.iter();
-    let published = published.find(|table| (&table.schema, &table.table) == (&now.schema, &now.name))?;
-    let was_computed = |name: &str| known.column(name).is_some_and(|known| known.is_generated);
-    let is_new = |column: &&Column| {
-        (known.column(&column.name).is_none() || was_computed(&column.name))
-            && !column.is_generated
-            && published.columns.contains(&column.name)
-    };
-    let columns: Vec<Column> = now.columns.iter().filter(is_new).cloned().collect();
-    let names = columns.iter().map(|column| column.name.clone());
-    let computed_before = names.filter(|name| was_computed(name)).collect();
-    (!columns.is_empty()).then(|| NewColumns {
-        table: now.id,
-        name: display_name(now),
-        columns,
-        computed_before,
-    })
-}
-
-fn is_filled(column: &Column, filled: &[String]) -> bool {
-    filled.iter().any(|filled| **filled == *column.name)
-}
-
-fn filled_pause(column: &Column, table: &str) -> Pause {
-    let name = &column.name;
-    let cause = format!(
-        "the column {name} of {table} was added with a default or without nulls: the stream says nothing of the values that rows \
-         from before have in it"
-    );
-    let resync = Pause::resync(cause);
-    let remedy = format!(
-        "{}; or leave the column out: `ignore = [\"{name}\"]` (another mapping begins with a resync, too)",
-        resync.remedy
-    );
-    Pause { remedy, ..resync }
-}
-
 /// Whether the texts of a column may have become others by a change of its type.
 fn has_other_values(known: &Column, now: &Column) -> bool {
     let is_same_type = known.type_id == now.type_id
@@ -437,166 +362,13 @@ fn add_labels(newer: &mut Catalogue, live: &Catalogue) {
     }
 }
 
-/// The columns of `relation` that `known` does not have: they are new at this place of the stream.
-#[must_use]
-pub fn new_columns(known: &Catalogue, relation: &Relation) -> Vec<Box<str>> {
-    let Some(table) = known.table_of(relation.id) else { return Vec::new() };
-    let names = relation.columns.iter().map(|column| &column.name);
-    names.filter(|name| table.column(name).is_none()).cloned().collect()
-}
-
-/// `known` with the new columns of `relation`, of which `live` knows more. `filled` are the columns of the table that rows
-/// from before may have a value in; `takes_all` is whether a rule makes properties of all columns.
-///
-/// # Errors
-/// A pause, if the graph would have to show values of which the stream says nothing.
-pub fn known_with_columns(
-    known: &Catalogue,
-    live: &Catalogue,
-    relation: &Relation,
-    filled: &[String],
-    takes_all: TakesColumns,
-) -> Result<Catalogue, Pause> {
-    let new = new_columns(known, relation);
-    let mut newer = known.clone();
-    let Some(table) = newer.tables.iter_mut().find(|table| table.id == relation.id) else { return Ok(newer) };
-    let name = display_name(table);
-    let now = live.table_of(relation.id);
-    for column in new {
-        let Some(found) = now.and_then(|now| now.column(&column)) else {
-            return Err(Pause::resync(format!("the column {column} of {name} was added, and is gone again")));
-        };
-        if takes_all == TakesColumns::All && is_filled(found, filled) {
-            return Err(filled_pause(found, &name));
-        }
-        table.columns.push(found.clone());
-    }
-    add_types(&mut newer, live);
-    Ok(newer)
-}
-
-/// `known` with all columns that its tables have in `live`.
-#[must_use]
-pub fn known_with_all_columns(known: &Catalogue, live: &Catalogue) -> Catalogue {
-    let mut newer = known.clone();
-    for table in &mut newer.tables {
-        let Some(now) = live.table_of(table.id) else { continue };
-        let new = now.columns.iter().filter(|column| table.column(&column.name).is_none());
-        let new: Vec<Column> = new.cloned().collect();
-        table.columns.extend(new);
-    }
-    add_types(&mut newer, live);
-    newer
-}
-
-/// Takes over the types of `live` that are new.
-fn add_types(newer: &mut Catalogue, live: &Catalogue) {
-    for (oid, entry) in live.types.iter() {
-        if newer.types.get(oid).is_none() {
-            newer.types.insert(oid, entry.clone());
-        }
-    }
-}
-
-/// Whether a rule of a table makes properties of columns that it doesn't name.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum TakesColumns {
-    /// One does.
-    All,
-    /// They name their columns.
-    Named,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mapping::resolve::resolve;
-    use crate::pgoutput::relation::{RelationColumn, RelationIdentity};
-    use crate::source::catalogue::{Key, Operations, PublishedTable, TableKind, TypeEntry};
-    use evergraph_files::import::mapping::document::Mapping;
-    use std::path::Path;
-
-    const MAPPING: &str = "[[table]]\ntable = 'item'\nlabel = 'Item'\n\
-        edge = [{ type = 'OF', column = 'owner_id', space = 'Owner' }]\n\
-        [[table]]\ntable = 'owner'\nlabel = 'Owner'\n";
-
-    fn column(name: &str, type_id: Oid, type_name: &str) -> Column {
-        Column {
-            name: name.into(),
-            type_id,
-            type_name: type_name.into(),
-            is_nullable: name != "id",
-            is_generated: false,
-            is_nondeterministic: false,
-        }
-    }
-
-    fn table(id: Oid, name: &str, columns: Vec<Column>) -> Table {
-        Table {
-            id,
-            schema: "public".into(),
-            name: name.into(),
-            kind: TableKind::Plain,
-            partition_of: None,
-            child_tables: Vec::new(),
-            columns,
-            primary_key: Some(Key { name: "k".into(), columns: vec!["id".into()], is_deferrable: false }),
-            unique_keys: Vec::new(),
-            foreign_keys: Vec::new(),
-            identity: RelationIdentity::PrimaryKey,
-            identity_columns: vec!["id".into()],
-            rows_estimate: Some(7),
-            rights: TableRights::default(),
-        }
-    }
-
-    /// Items in a partition, of owners; and a table without a rule.
-    fn catalogue() -> Catalogue {
-        let columns = || {
-            vec![
-                column("id", 23, "integer"),
-                column("owner_id", 23, "integer"),
-                column("name", 1043, "character varying(8)"),
-                column("price", 1700, "numeric(10,2)"),
-            ]
-        };
-        let mut item = table(1, "item", columns());
-        item.kind = TableKind::Partitioned;
-        let mut part = table(2, "item_1", columns());
-        part.partition_of = Some(1);
-        part.foreign_keys = vec![ForeignKey {
-            name: "f".into(),
-            columns: vec!["owner_id".into()],
-            target: 3,
-            target_columns: vec!["id".into()],
-            is_validated: true,
-            is_deferrable: false,
-        }];
-        let owner = table(3, "owner", vec![column("id", 23, "integer")]);
-        let other = table(4, "unused", vec![column("id", 23, "integer")]);
-        let published = |name: &str| PublishedTable {
-            schema: "public".into(),
-            table: name.into(),
-            columns: ["id", "owner_id", "name", "price", "note"].map(Box::from).to_vec(),
-            row_filter: None,
-        };
-        let publication = Publication {
-            name: "p".into(),
-            has_all_tables: false,
-            operations: Operations { inserts: true, updates: true, deletes: true, truncates: true },
-            is_by_root: true,
-            tables: vec![published("item"), published("owner"), published("unused")],
-        };
-        Catalogue {
-            tables: vec![item, part, owner, other],
-            publications: vec![publication],
-            ..Catalogue::default()
-        }
-    }
-
-    fn plan(catalogue: &Catalogue) -> Plan {
-        resolve(&Mapping::parse("m.toml", MAPPING, Path::new(".")).unwrap().tables, catalogue).unwrap()
-    }
+    use crate::follow::new_columns::{TakesColumns, known_with_all_columns, known_with_columns, new_columns};
+    use crate::follow::shop_catalogue::{catalogue, column, find, plan};
+    use crate::pgoutput::relation::{Relation, RelationColumn, RelationIdentity};
+    use crate::source::catalogue::TypeEntry;
 
     /// What a change of the catalogue means, of a replica that knew it before.
     fn after(change: impl FnOnce(&mut Catalogue)) -> Comparison {
@@ -609,10 +381,6 @@ mod tests {
 
     fn causes(comparison: &Comparison) -> Vec<&str> {
         comparison.pauses.iter().map(|pause| &*pause.cause).collect()
-    }
-
-    fn find<'a>(catalogue: &'a mut Catalogue, name: &str) -> &'a mut Table {
-        catalogue.tables.iter_mut().find(|table| &*table.name == name).unwrap()
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::follow::added_columns::AddedColumns;
-use crate::follow::known_tables::new_columns;
+use crate::follow::new_columns::new_columns;
 use crate::mapping::plan::Plan;
 use crate::mapping::scope::partitions_of;
 use crate::mapping::sql_name::display_name;

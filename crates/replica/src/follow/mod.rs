@@ -45,12 +45,15 @@ mod known_tables;
 mod known_translator;
 mod mark_changes;
 mod marks_note;
+mod new_columns;
 pub mod options;
 pub mod pause;
 mod progress;
 pub mod replica;
 mod session;
 mod shared;
+#[cfg(test)]
+mod shop_catalogue;
 pub mod slot_note;
 mod source_objects;
 mod unfilled_columns;

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::follow::known_tables::NewColumns;
+use crate::follow::new_columns::NewColumns;
 use crate::pgoutput::relation::Oid;
 
 /// New columns that a look has found empty.

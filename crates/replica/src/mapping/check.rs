@@ -32,6 +32,9 @@ const VERSION_MIN: u32 = 140_000;
 /// The oldest standby that decodes its log.
 pub const STANDBY_VERSION_MIN: u32 = 160_000;
 
+/// WAL senders that a copy takes at once: one keeps the snapshot, or streams, while another one says where the log ends.
+const SENDERS_NEEDED: u32 = 2;
+
 /// Something that stands in the way.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
@@ -146,8 +149,12 @@ fn of_server(server: &ServerState) -> Vec<Finding> {
             restart("max_replication_slots", &(server.slots_max + 4).to_string()),
         ));
     }
-    if server.senders_used >= server.senders_max {
-        let cause = format!("max_wal_senders is {}, and all are in use", server.senders_max);
+    let senders_free = server.senders_max.saturating_sub(server.senders_used);
+    if senders_free < SENDERS_NEEDED {
+        let cause = format!(
+            "max_wal_senders is {}, and {} are in use: a copy and a comparison take {SENDERS_NEEDED}",
+            server.senders_max, server.senders_used
+        );
         findings
             .push(Finding::error(cause, restart("max_wal_senders", &(server.senders_max + 4).to_string())));
     }

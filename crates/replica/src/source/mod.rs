@@ -16,4 +16,5 @@ pub mod postgres;
 pub mod replica_source;
 pub mod scripted;
 pub mod slot_state;
+pub mod slot_wait;
 pub mod table_cuts;

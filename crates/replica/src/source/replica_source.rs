@@ -12,6 +12,7 @@ use crate::pgoutput::relation::Oid;
 use crate::source::contract::Source;
 use crate::source::error::SourceResult;
 use crate::source::slot_state::SlotState;
+use crate::source::slot_wait::SlotWait;
 
 /// A database whose changes a slot keeps for us.
 pub trait ReplicaSource: Source {
@@ -33,12 +34,17 @@ pub trait ReplicaSource: Source {
     /// If it cannot be asked.
     fn slot_state(&mut self, name: &str) -> SourceResult<Option<SlotState>>;
 
-    /// Makes the slot `name`, which stays until it is dropped. Waits until all transactions that run now have ended; `cancel`
-    /// ends the wait.
+    /// Makes the slot `name`, which stays until it is dropped. Waits until all transactions that write now have ended: `waiting`
+    /// hears every few seconds which they are, and `cancel` ends the wait.
     ///
     /// # Errors
     /// If there is such a slot (42710), no slot is free (53400), or `wal_level` is not `logical` (55000).
-    fn create_slot(&mut self, name: &str, cancel: &CancelFlag) -> SourceResult<ExportedSlot>;
+    fn create_slot(
+        &mut self,
+        name: &str,
+        waiting: &dyn Fn(&SlotWait),
+        cancel: &CancelFlag,
+    ) -> SourceResult<ExportedSlot>;
 
     /// Drops the slot `name`.
     ///

@@ -23,6 +23,7 @@ use crate::source::contract::{ChangeStream, CopyRequest, RowStream, Source, Sour
 use crate::source::error::{SourceError, SourceResult};
 use crate::source::replica_source::{ExportedSlot, PartitionOrigin, ReplicaSource, TableRewrite};
 use crate::source::slot_state::{PLUGIN, SlotState};
+use crate::source::slot_wait::SlotWait;
 use crate::source::table_cuts::{CutRules, TableCuts};
 use crate::wire::server_error::ServerError;
 
@@ -339,7 +340,12 @@ impl ReplicaSource for ScriptedSource {
         }))
     }
 
-    fn create_slot(&mut self, name: &str, _: &CancelFlag) -> SourceResult<ExportedSlot> {
+    fn create_slot(
+        &mut self,
+        name: &str,
+        _: &dyn Fn(&SlotWait),
+        _: &CancelFlag,
+    ) -> SourceResult<ExportedSlot> {
         let mut slot = lock(&self.slot);
         if slot.name.is_some() {
             return Err(refused("make a slot of the script", "42710", "the script has a slot"));

@@ -56,6 +56,22 @@ pub struct Session {
     received: ReceiveBuffer,
     to_send: BytesMut,
     parameters: BTreeMap<Box<str>, Box<str>>,
+    cancel_key: Option<CancelKey>,
+}
+
+/// What a request to cancel the session's query has to name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct CancelKey {
+    /// The server's process.
+    pub process: i32,
+    /// Its secret.
+    pub secret: i32,
+}
+
+impl fmt::Debug for CancelKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CancelKey").field("process", &self.process).finish_non_exhaustive()
+    }
 }
 
 enum State {
@@ -109,6 +125,7 @@ impl Session {
             received: ReceiveBuffer::default(),
             to_send,
             parameters: BTreeMap::new(),
+            cancel_key: None,
         })
     }
 
@@ -148,6 +165,12 @@ impl Session {
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&str> {
         self.parameters.get(name).map(|value| &**value)
+    }
+
+    /// What cancels the session's query, if the server said so.
+    #[must_use]
+    pub fn cancel_key(&self) -> Option<CancelKey> {
+        self.cancel_key
     }
 
     /// The next thing that the server said, if it is here whole. Answers within the log-in are in [`Session::to_send`] then.
@@ -285,10 +308,14 @@ impl Session {
                 }
                 Ok(true)
             }
-            // Nothing here cancels queries, or asks for options that a server may not know.
-            ServerMessage::CancelKey { .. }
-            | ServerMessage::Notification
-            | ServerMessage::NegotiateVersion => Ok(true),
+            ServerMessage::CancelKey { process, secret } => {
+                // Longer secrets belong to a newer protocol, which nothing here asks for.
+                let secret = <[u8; 4]>::try_from(secret).ok().map(i32::from_be_bytes);
+                self.cancel_key = secret.map(|secret| CancelKey { process, secret });
+                Ok(true)
+            }
+            // Nothing here asks for options that a server may not know.
+            ServerMessage::Notification | ServerMessage::NegotiateVersion => Ok(true),
             _ => Ok(false),
         }
     }

@@ -12,6 +12,7 @@ use evergraph_replica::source::contract::{
 use evergraph_replica::source::error::{SourceError, SourceResult};
 use evergraph_replica::source::replica_source::{ExportedSlot, PartitionOrigin, ReplicaSource, TableRewrite};
 use evergraph_replica::source::slot_state::SlotState;
+use evergraph_replica::source::slot_wait::SlotWait;
 use evergraph_replica::source::table_cuts::{CutRules, TableCuts};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -155,8 +156,13 @@ impl ReplicaSource for CutSource {
         self.cut.joined(|| self.inner.slot_state(name))
     }
 
-    fn create_slot(&mut self, name: &str, cancel: &CancelFlag) -> SourceResult<ExportedSlot> {
-        self.cut.joined(|| self.inner.create_slot(name, cancel))
+    fn create_slot(
+        &mut self,
+        name: &str,
+        waiting: &dyn Fn(&SlotWait),
+        cancel: &CancelFlag,
+    ) -> SourceResult<ExportedSlot> {
+        self.cut.joined(|| self.inner.create_slot(name, waiting, cancel))
     }
 
     fn drop_slot(&mut self, name: &str) -> SourceResult<()> {

@@ -6,6 +6,7 @@ use crate::scenario::{Faults, Scenario, follow, open, options, pause};
 use crate::shop::{self, ITEM, ITEM_COLUMNS, OWNER, OWNER_COLUMNS};
 use evergraph::{Database, Durability, ErrorKind, Options, ReadByName as _};
 use evergraph_graph::cancel::CancelFlag;
+use evergraph_replica::copy::options::{CopyProgress, CopyStage};
 use evergraph_replica::follow::connect::write_note;
 use evergraph_replica::follow::detach::{abandon, detach};
 use evergraph_replica::follow::replica::Replica;
@@ -19,6 +20,7 @@ use evergraph_replica::status::ReplicaState;
 use evergraph_storage::io::error::Operation;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::MemoryDirectory;
+use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -383,7 +385,7 @@ fn another_database_of_the_same_server_detaches_nothing() {
     let (mut scenario, database) = followed(10, 5);
     let identity = SourceIdentity { database: "other".into(), ..shop::identity() };
     let mut other = ScriptedSource::new(identity, published_catalogue(), []);
-    other.create_slot("shop", &CancelFlag::default()).unwrap();
+    other.create_slot("shop", &|_| (), &CancelFlag::default()).unwrap();
     let refused = detach(&database, Some(&mut other)).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Invalid);
     assert!(refused.to_string().contains("name \"shop\" in the source's URL"), "{refused}");
@@ -392,7 +394,7 @@ fn another_database_of_the_same_server_detaches_nothing() {
     // Nor does the server from before a failover, whose system and databases are the same.
     let identity = SourceIdentity { timeline: 0, ..shop::identity() };
     let mut before = ScriptedSource::new(identity, published_catalogue(), []);
-    before.create_slot("shop", &CancelFlag::default()).unwrap();
+    before.create_slot("shop", &|_| (), &CancelFlag::default()).unwrap();
     let refused = detach(&database, Some(&mut before)).unwrap_err().to_string();
     assert!(refused.contains("is on timeline 0, and it followed timeline"), "{refused}");
     assert!(before.slot_state("shop").unwrap().is_some());
@@ -409,7 +411,7 @@ fn a_database_that_is_given_up_by_another_database_of_its_server_leaves_a_public
     let identity = SourceIdentity { database: "other".into(), ..shop::identity() };
     let mut other = ScriptedSource::new(identity, published_catalogue(), []);
     // Slots are the whole server's.
-    other.create_slot("shop", &CancelFlag::default()).unwrap();
+    other.create_slot("shop", &|_| (), &CancelFlag::default()).unwrap();
     let given_up = abandon(&database, &mut other).unwrap();
     assert_eq!(given_up.dropped, ["the replication slot \"shop\""]);
     assert_eq!(given_up.left[0].what, "the publication \"evergraph\"");
@@ -528,4 +530,24 @@ fn another_system_an_older_log_and_another_timeline_are_a_pause() {
     // All is as it was, but nobody made a slot there.
     let cause = other(|_| {});
     assert!(cause.contains("slot \"shop\" is gone"), "{cause}");
+}
+
+/// Cancelled while its graph was written, a copy dropped its slot; opened again, the database may have had all of it.
+#[test]
+fn a_cancellation_waits_for_a_graph_that_is_being_written() {
+    let scenario = Scenario::new(&mut 9, 5, Faults::None);
+    let database = database();
+    let (is_written, cancel) = (Cell::new(false), CancelFlag::default());
+    let progress = |now: &CopyProgress| {
+        if now.stage == CopyStage::Writing {
+            is_written.set(true);
+            cancel.cancel();
+        }
+    };
+    let source = Box::new(scenario.source.clone());
+    let replica = Replica::start(database.clone(), source, options(), &progress, &cancel).unwrap();
+    assert!(is_written.get());
+    wait(&replica, scenario.end());
+    scenario.check(&database.snapshot());
+    replica.stop().unwrap();
 }

@@ -216,9 +216,14 @@ fn a_copy_in_the_slots_snapshot_and_the_stream_behind_it_miss_and_repeat_nothing
             }
         };
         wait_for_more();
-        let slot =
-            slot::create(&settings, &slot_name(&settings), SlotLifetime::Permanent, &CancelFlag::default())
-                .unwrap();
+        let slot = slot::create(
+            &settings,
+            &slot_name(&settings),
+            SlotLifetime::Permanent,
+            &|_| (),
+            &CancelFlag::default(),
+        )
+        .unwrap();
         wait_for_more();
         let copied = copy(&database, "t", &["id"], Some(&slot.snapshot)).unwrap();
         is_over.store(true, std::sync::atomic::Ordering::Relaxed);

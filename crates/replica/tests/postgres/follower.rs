@@ -38,8 +38,14 @@ impl Follower {
     pub fn begin_with_slot(settings: &ConnectionSettings) -> Self {
         // Its snapshot is not used.
         drop(
-            slot::create(settings, &slot_name(settings), SlotLifetime::Permanent, &CancelFlag::default())
-                .unwrap(),
+            slot::create(
+                settings,
+                &slot_name(settings),
+                SlotLifetime::Permanent,
+                &|_| (),
+                &CancelFlag::default(),
+            )
+            .unwrap(),
         );
         Self::resume(settings, Lsn::ZERO)
     }

@@ -20,11 +20,12 @@ const HBA: &str = "local all all trust\n\
     host all,replication postgres,reader 127.0.0.1/32 trust\n";
 
 /// Settings beside those of every private server.
-const SETTINGS: [&str; 6] = [
+const SETTINGS: [&str; 7] = [
     "logical_decoding_work_mem=64kB", // small transactions are streamed
     "max_replication_slots=100",
     "max_wal_senders=100",
     "max_connections=200",
+    "max_prepared_transactions=10",
     "autovacuum=off",
     "ssl=on",
 ];

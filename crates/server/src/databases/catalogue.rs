@@ -268,18 +268,13 @@ impl DatabaseCatalogue {
     }
 
     /// Closes the database `name`: refuses further requests, gives those that run some time, cancels the others, rolls back
-    /// open transactions, waits for commits, and writes a checkpoint. Nothing if it is closed.
+    /// open transactions, waits for commits, ends following a source, and writes a checkpoint. Nothing if it is closed.
     ///
     /// # Errors
     /// `not_found`; `invalid` for a database that its owner closes; `busy` while it is being opened or closed; those of the
     /// last sync.
     pub fn close_database(&self, name: &str) -> Result<DatabaseInfo> {
         let served = self.known(name)?;
-        if let Home::Replica(_) = served.home() {
-            return Err(Error::invalid(format!(
-                "the database {name:?} follows a source, and is closed with the server alone"
-            )));
-        }
         served.close(ClosingChange::Close, self.options.close_limits())?;
         Ok(served.info())
     }

@@ -42,7 +42,8 @@ pub enum Home {
     Given,
     /// A folder anywhere: it may be closed and opened.
     Folder(PathBuf),
-    /// A folder anywhere of a database that follows a source, made if it is not there: it is closed with the server.
+    /// A folder anywhere of a database that follows a source, made if it is not there: it may be closed and opened, and follows
+    /// while it is open.
     Replica(PathBuf),
     /// A folder directly below the root: it may be dropped as well.
     Root(PathBuf),
@@ -140,9 +141,17 @@ impl ServedDatabase {
         &self.home
     }
 
-    /// Says by what it follows its source; only the first one counts.
-    pub fn follow(&self, follower: Arc<dyn DatabaseFollower>) {
-        let _ = self.follower.set(follower);
+    /// Says by what it follows its source while it is open, from now on; only the first one counts.
+    ///
+    /// # Errors
+    /// `busy` if it is not open; those of [`DatabaseFollower::begin`].
+    pub fn follow(&self, follower: Arc<dyn DatabaseFollower>) -> Result<()> {
+        // In use, it is not closed meanwhile.
+        let using = self.begin(CancelFlag::default())?;
+        match self.follower.set(Arc::clone(&follower)) {
+            Ok(()) => follower.begin(using.database()),
+            Err(_) => Ok(()),
+        }
     }
 
     /// By what it follows a source, if it does.
@@ -205,6 +214,7 @@ impl ServedDatabase {
             }
         }
         self.open_entered(|| {
+            self.follower().map_or(Ok(()), |follower| follower.prepare())?;
             let settings = DatabaseSettings::read(self.folder()?)?;
             let share = shares.take(&self.name, settings.memory_limit_bytes)?;
             Ok((self.open_folder(options, share.bytes())?, share))
@@ -216,7 +226,11 @@ impl ServedDatabase {
     /// # Errors
     /// Those of `make`.
     pub(crate) fn open_entered(&self, make: impl FnOnce() -> Result<(Database, MemoryShare)>) -> Result<()> {
-        let made = make();
+        let made = make().and_then(|(database, share)| {
+            // Before anybody can close it.
+            self.follower().map_or(Ok(()), |follower| Arc::clone(follower).begin(&database))?;
+            Ok((database, share))
+        });
         let mut phase = self.phase();
         match made {
             Ok((database, share)) => {
@@ -287,10 +301,11 @@ impl ServedDatabase {
             *self.phase() = Phase::Open(open, share);
             return Err(error);
         }
+        let ended = self.follower().map_or(Ok(()), |follower| follower.end());
         if change == ClosingChange::Close {
             write_ending_checkpoint(&self.name, open.database());
         }
-        let closed = open.database().close();
+        let closed = open.database().close().and(ended);
         // Its memory is free before others hear that it is closed.
         drop((open, share));
         match closed {

@@ -19,7 +19,7 @@ impl WriteHealth {
     /// Cost: the lock of commits, which a large one holds while it is installed: not for a network thread.
     #[must_use]
     pub fn of(database: &Database) -> Self {
-        if database.store().log().is_poisoned() {
+        if !database.is_read_only() && database.store().log().is_poisoned() {
             return Self::LogFailed;
         }
         match database.store().timeline().latch().poisoned {
@@ -52,5 +52,5 @@ impl WriteHealth {
 /// Whether the last checkpoint that `database` made by itself failed. It is tried again, and until one succeeds the log grows.
 #[must_use]
 pub fn has_failed_checkpoint(database: &Database) -> bool {
-    database.open_store().checkpoint_state().failure.is_some()
+    database.checkpoint_state().failure.is_some()
 }

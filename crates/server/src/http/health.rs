@@ -34,9 +34,9 @@ pub async fn ready(State(shared): State<Arc<Shared>>) -> Result<String, HttpErro
     let asking = tokio::task::spawn_blocking(move || {
         let mut degraded: Vec<String> = Vec::new();
         for served in shared.core.databases.all() {
-            let problem = served.follower().and_then(|follower| follower.problem());
-            degraded.extend(problem);
+            // One that an administrator has closed follows nothing, as nobody reads it.
             let Ok(open) = served.begin(CancelFlag::default()) else { continue };
+            degraded.extend(served.follower().and_then(|follower| follower.problem()));
             if let Some(reason) = WriteHealth::of(open.database()).reason() {
                 return Err(reason);
             }

@@ -153,11 +153,7 @@ fn of_database(samples: &mut Samples, name: &str, open: &DatabaseUse) {
     counter("conflicts", "Commits that were refused since opening", store.conflicts as f64);
     counter("log_bytes", "Bytes written to the log", store.log.batch_bytes as f64);
     counter("log_syncs", "Syncs of the log", store.log.syncs_count as f64);
-    counter(
-        "checkpoints",
-        "Checkpoints since opening",
-        database.open_store().checkpoint_state().checkpoints as f64,
-    );
+    counter("checkpoints", "Checkpoints since opening", database.checkpoint_state().checkpoints as f64);
     let engine = store.engine;
     counter("merges", "Merges of segments", engine.merges as f64);
     counter("merge_seconds", "Time that merges took", engine.merging.as_secs_f64());

@@ -2,24 +2,48 @@
 
 use crate::site_with;
 use crate::support::http_client::Client;
+use evergraph::Database;
+use evergraph_graph::error::Result;
 use evergraph_server::databases::follower::DatabaseFollower;
 use evergraph_server::databases::options::CatalogueOptions;
 use evergraph_server::metric_samples::{DatabaseSample, Figure};
 use serde_json::{Value as Json, json};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Arc, Mutex};
 
-/// A follower that has paused, or not.
+/// A follower that has paused, or not, and keeps its database while it follows.
 #[derive(Default)]
-struct PausedFollower(AtomicBool);
+struct PausedFollower {
+    is_paused: AtomicBool,
+    database: Mutex<Option<Database>>,
+    prepared_count: AtomicI32,
+}
 
 impl DatabaseFollower for PausedFollower {
+    fn prepare(&self) -> Result<()> {
+        self.prepared_count.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn begin(self: Arc<Self>, database: &Database) -> Result<()> {
+        assert!(self.database.lock().unwrap().replace(database.clone()).is_none());
+        Ok(())
+    }
+
+    fn end(&self) -> Result<()> {
+        if let Some(database) = self.database.lock().unwrap().take() {
+            // It is open until the follower is done.
+            database.sync()?;
+        }
+        Ok(())
+    }
+
     fn status(&self) -> Json {
-        json!({"state": if self.0.load(Ordering::Relaxed) { "paused" } else { "following" }})
+        json!({"state": if self.is_paused.load(Ordering::Relaxed) { "paused" } else { "following" }})
     }
 
     fn problem(&self) -> Option<String> {
-        self.0.load(Ordering::Relaxed).then(|| "a replica has paused: its status says why".to_owned())
+        self.is_paused.load(Ordering::Relaxed).then(|| "a replica has paused: its status says why".to_owned())
     }
 
     fn samples(&self) -> Vec<DatabaseSample> {
@@ -44,24 +68,32 @@ async fn a_replica_tells_administrators_how_it_is_and_strangers_that_it_has_paus
     let path = "/databases/shop/replica";
     let mut root = site.log_in("root").await;
     assert_eq!(root.ask("GET", path, "").await.status, 404, "nothing follows yet");
-    served.follow(Arc::clone(&follower) as Arc<dyn DatabaseFollower>);
+    served.follow(Arc::clone(&follower) as Arc<dyn DatabaseFollower>).unwrap();
     assert_eq!(root.get(path).await, json!({"state": "following"}));
     assert_eq!(root.ask("GET", "/databases/social/replica", "").await.status, 404);
     let metrics = root.ask("GET", "/metrics", "").await.text().to_owned();
     assert!(metrics.contains("evergraph_replica_lag_bytes{database=\"shop\"} 7"), "{metrics}");
     let mut stranger = Client::connect(site.server.address()).await;
     assert_eq!(stranger.ask("GET", "/readyz", "").await.text(), "ready\n");
-    follower.0.store(true, Ordering::Relaxed);
+    follower.is_paused.store(true, Ordering::Relaxed);
     let ready = stranger.ask("GET", "/readyz", "").await;
     assert_eq!(
         (ready.status, ready.text()),
         (200, "ready\ndegraded: a replica has paused: its status says why\n")
     );
-    // It would write to a closed database.
-    let closed = root.ask("POST", "/databases/shop/close", "").await;
-    assert!(closed.status == 400 && closed.text().contains("follows a source"), "{}", closed.text());
     assert_eq!(root.ask("DELETE", "/databases/shop", "").await.status, 400);
+    // Its database could not be closed, and a resync needs that.
+    let follows = || follower.database.lock().unwrap().is_some();
+    assert!(follows());
+    let closed = root.ask("POST", "/databases/shop/close", "").await;
+    assert!(closed.status == 200 && !follows(), "{}", closed.text());
+    Database::open(folder.path().join("shop.eg")).unwrap().close().unwrap();
+    assert_eq!(stranger.ask("GET", "/readyz", "").await.text(), "ready\n", "nobody reads it");
+    assert_eq!(root.get(path).await, json!({"state": "paused"}), "its status is there as before");
+    let opened = root.ask("POST", "/databases/shop/open", "").await;
+    assert!(opened.status == 200 && follows(), "{}", opened.text());
+    assert_eq!(follower.prepared_count.load(Ordering::Relaxed), 1);
     drop(served);
     site.databases.close_all().unwrap();
-    assert!(folder.path().join("shop.eg/manifest").exists());
+    assert!(!follows() && folder.path().join("shop.eg/manifest").exists());
 }

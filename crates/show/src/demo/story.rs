@@ -264,7 +264,7 @@ impl DemoRun<'_> {
         let began = Instant::now();
         let database = Database::open_with(self.path, &Options { create: false, ..Options::default() })?;
         let seconds = began.elapsed().as_secs_f64();
-        let recovery = database.open_store().recovery();
+        let recovery = database.recovery();
         self.tell(format_args!(
             "   reopened in {}: {} of checkpoint read, {} commits replayed from the log{}",
             time(Duration::from_secs_f64(seconds)),

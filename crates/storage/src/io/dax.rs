@@ -307,6 +307,10 @@ impl File for DaxFile {
     }
 
     /// What was written is durable already; a length that changed is made so.
+    fn map_words(&self, range: Range<u64>) -> Result<WordMapping, IoError> {
+        WordMapping::of_file(&self.path, &self.file, range, self.access.order)
+    }
+
     fn sync_data(&self) -> Result<(), IoError> {
         if !self.is_grown.swap(false, Ordering::AcqRel) {
             return Ok(());

@@ -232,6 +232,15 @@ pub trait File: Send + Sync + Debug {
         Ok(self.len()? == 0)
     }
 
+    /// As [`Directory::map_words`], of the file that was opened to read and write, whatever has its name by now.
+    ///
+    /// # Errors
+    /// As there; `Unsupported` where files are mapped by their names only.
+    fn map_words(&self, range: Range<u64>) -> Result<WordMapping, IoError> {
+        let cause = std::io::Error::new(ErrorKind::Unsupported, "an open file can't be mapped here");
+        Err(IoError::at(Operation::Map, self.path(), range.start, cause))
+    }
+
     /// Makes every write so far durable, and the length that is needed to read it back.
     ///
     /// # Errors

@@ -6,7 +6,8 @@
 //! a direct mode O_DIRECT, past that cache             through it; on Linux the system is told to keep nothing
 //! ```
 
-use std::fs::{self, File as SystemFile, OpenOptions, TryLockError};
+use rustix::fs::OFlags;
+use std::fs::{self, File as SystemFile, TryLockError};
 use std::io::ErrorKind;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 use crate::io::directory::{Directory, File, LockGuard, OpenMode, check_alignment, check_name};
 use crate::io::error::{IoError, Operation};
+use crate::io::folder::Folder;
 use crate::io::mapping::{ByteMapping, StoreOrder, WordMapping};
 use crate::io::page::ALIGNMENT_BYTES;
 use crate::io::write_unit::WriteUnit;
@@ -28,8 +30,8 @@ const ZEROS_BYTES: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct DiskDirectory {
     location: PathBuf,
-    /// Kept open because its sync is what makes names durable.
-    handle: SystemFile,
+    /// Where names are looked up, and what makes them durable: a path may lead elsewhere later.
+    folder: Folder,
 }
 
 impl DiskDirectory {
@@ -37,15 +39,12 @@ impl DiskDirectory {
     ///
     /// # Errors
     /// `NotFound`, `NotADirectory` if the path is a file, and what the system says.
-    #[expect(clippy::disallowed_methods, reason = "this file is what the rule points to")]
     pub fn open(location: impl Into<PathBuf>) -> Result<Self, IoError> {
         let location = location.into();
-        let failed = |source| IoError::new(Operation::Open, &location, source);
-        let handle = SystemFile::open(&location).map_err(failed)?;
-        if !handle.metadata().map_err(failed)?.is_dir() {
-            return Err(failed(ErrorKind::NotADirectory.into()));
+        match Folder::open(&location) {
+            Ok(folder) => Ok(Self { location, folder }),
+            Err(source) => Err(IoError::new(Operation::Open, location, source)),
         }
-        Ok(Self { location, handle })
     }
 
     /// Opens a directory, creating it and its missing parents first; each new name is made
@@ -72,7 +71,7 @@ impl DiskDirectory {
         mode: OpenMode,
     ) -> Result<(PathBuf, SystemFile), IoError> {
         let path = self.checked(operation, name)?;
-        match OpenOptions::new().read(true).write(mode.writes()).open(&path) {
+        match self.folder.open_file(name, mode.writes(), OFlags::empty()) {
             Ok(file) => Ok((path, file)),
             Err(source) => Err(IoError::new(operation, path, source)),
         }
@@ -110,11 +109,12 @@ impl Directory for DiskDirectory {
 
     fn open(&self, name: &str, mode: OpenMode) -> Result<Arc<dyn File>, IoError> {
         let path = self.checked(Operation::Open, name)?;
-        let mut options = OpenOptions::new();
-        options.read(true).write(mode.writes());
         let opened = match mode.is_direct() {
-            true => open_direct(&path, &options),
-            false => options.open(&path).map(|file| (file, CacheUse::Cached)),
+            true => open_direct(&self.folder, name, mode.writes()),
+            false => {
+                let opened = self.folder.open_file(name, mode.writes(), OFlags::empty());
+                opened.map(|file| (file, CacheUse::Cached))
+            }
         };
         match opened {
             Ok((file, cache_use)) => Ok(Arc::new(DiskFile { path, file, cache_use })),
@@ -124,7 +124,7 @@ impl Directory for DiskDirectory {
 
     fn create(&self, name: &str) -> Result<Arc<dyn File>, IoError> {
         let path = self.checked(Operation::Create, name)?;
-        match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
+        match self.folder.create_file(name) {
             Ok(file) => Ok(Arc::new(DiskFile { path, file, cache_use: CacheUse::Cached })),
             Err(source) => Err(IoError::new(Operation::Create, path, source)),
         }
@@ -132,41 +132,30 @@ impl Directory for DiskDirectory {
 
     fn exists(&self, name: &str) -> Result<bool, IoError> {
         let path = self.checked(Operation::Exists, name)?;
-        fs::exists(&path).map_err(|source| IoError::new(Operation::Exists, path, source))
+        self.folder.exists(name).map_err(|source| IoError::new(Operation::Exists, path, source))
     }
 
-    #[expect(clippy::disallowed_methods, reason = "this file is what the rule points to")]
     fn rename(&self, from: &str, to: &str) -> Result<(), IoError> {
-        let source_path = self.checked(Operation::Rename, from)?;
-        let target_path = self.checked(Operation::Rename, to)?;
-        fs::rename(&source_path, target_path)
-            .map_err(|source| IoError::new(Operation::Rename, source_path, source))
+        let path = self.checked(Operation::Rename, from)?;
+        self.checked(Operation::Rename, to)?;
+        self.folder.rename(from, to).map_err(|source| IoError::new(Operation::Rename, path, source))
     }
 
-    #[expect(clippy::disallowed_methods, reason = "this file is what the rule points to")]
     fn remove(&self, name: &str) -> Result<(), IoError> {
         let path = self.checked(Operation::Remove, name)?;
-        fs::remove_file(&path).map_err(|source| IoError::new(Operation::Remove, path, source))
+        self.folder.remove(name).map_err(|source| IoError::new(Operation::Remove, path, source))
     }
 
     /// Directories, and names that are not UTF-8, are none of ours and are left out.
     fn list(&self) -> Result<Vec<String>, IoError> {
-        let failed = |source| IoError::new(Operation::List, &self.location, source);
-        let mut names = Vec::new();
-        for entry in fs::read_dir(&self.location).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            if entry.file_type().map_err(failed)?.is_file() {
-                names.extend(entry.file_name().into_string());
-            }
-        }
+        let listed = self.folder.files();
+        let mut names = listed.map_err(|source| IoError::new(Operation::List, &self.location, source))?;
         names.sort_unstable();
         Ok(names)
     }
 
     fn sync_directory(&self) -> Result<(), IoError> {
-        self.handle
-            .sync_all()
-            .map_err(|source| IoError::new(Operation::SyncDirectory, &self.location, source))
+        self.folder.sync().map_err(|source| IoError::new(Operation::SyncDirectory, &self.location, source))
     }
 
     fn write_unit(&self) -> WriteUnit {
@@ -191,13 +180,7 @@ impl Directory for DiskDirectory {
     fn lock_exclusive(&self, name: &str) -> Result<LockGuard, IoError> {
         let path = self.checked(Operation::Lock, name)?;
         let failed = |source| IoError::new(Operation::Lock, &path, source);
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(failed)?;
+        let file = self.folder.open_or_create_file(name).map_err(failed)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -219,7 +202,7 @@ impl Directory for DiskDirectory {
     fn lock_unchanged(&self, name: &str) -> Result<Option<LockGuard>, IoError> {
         let path = self.checked(Operation::Lock, name)?;
         let failed = |source| IoError::new(Operation::Lock, &path, source);
-        let file = match OpenOptions::new().read(true).open(&path) {
+        let file = match self.folder.open_file(name, false, OFlags::empty()) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(error)),
@@ -235,18 +218,26 @@ impl Directory for DiskDirectory {
     }
 }
 
-/// Grows a file to `bytes` with zeros that occupy space.
+/// Grows a file to `bytes` with zeros that occupy space. If there is less, it stays as it was.
 pub(crate) fn allocate(file: &SystemFile, bytes: u64) -> std::io::Result<()> {
     let length = file.metadata()?.len();
     if length >= bytes {
         return Ok(());
     }
+    occupy(file, length..bytes).inspect_err(|_| {
+        // ext4 keeps what it had found before the disk was full. The first error tells more than a second one.
+        let _ = file.set_len(length);
+    })
+}
+
+/// Adds zeros behind the end of a file, as far as there is space.
+fn occupy(file: &SystemFile, range: Range<u64>) -> std::io::Result<()> {
     #[cfg(target_os = "linux")]
-    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, bytes) {
+    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, range.end) {
         Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
         allocated => return Ok(allocated?),
     }
-    write_zeros(file, length..bytes)
+    write_zeros(file, range)
 }
 
 /// What allocating is where the file system has no call for it.
@@ -292,22 +283,19 @@ enum CacheUse {
 
 /// Opens a file for direct I/O, or for plain I/O where the file system refuses that when it is opened.
 #[cfg(target_os = "linux")]
-fn open_direct(path: &Path, options: &OpenOptions) -> std::io::Result<(SystemFile, CacheUse)> {
-    use nix::fcntl::OFlag;
-    use std::os::unix::fs::OpenOptionsExt;
-
-    match options.clone().custom_flags(OFlag::O_DIRECT.bits()).open(path) {
+fn open_direct(folder: &Folder, name: &str, writes: bool) -> std::io::Result<(SystemFile, CacheUse)> {
+    match folder.open_file(name, writes, OFlags::DIRECT) {
         Err(refused) if refused.kind() == ErrorKind::InvalidInput => {}
         opened => return opened.map(|file| (file, CacheUse::Direct)),
     }
-    let file = options.open(path)?;
+    let file = folder.open_file(name, writes, OFlags::empty())?;
     advise_random_reads(&file);
     Ok((file, CacheUse::Forgotten))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn open_direct(path: &Path, options: &OpenOptions) -> std::io::Result<(SystemFile, CacheUse)> {
-    options.open(path).map(|file| (file, CacheUse::Forgotten))
+fn open_direct(folder: &Folder, name: &str, writes: bool) -> std::io::Result<(SystemFile, CacheUse)> {
+    folder.open_file(name, writes, OFlags::empty()).map(|file| (file, CacheUse::Forgotten))
 }
 
 /// Keeps the system from reading ahead: who opens a file for direct I/O does that.
@@ -422,6 +410,10 @@ impl File for DiskFile {
         }
     }
 
+    fn map_words(&self, range: Range<u64>) -> Result<WordMapping, IoError> {
+        WordMapping::of_file(&self.path, &self.file, range, StoreOrder::PageCache)
+    }
+
     fn sync_data(&self) -> Result<(), IoError> {
         self.file.sync_data().map_err(|source| IoError::new(Operation::Sync, &self.path, source))?;
         if self.cache_use == CacheUse::Forgotten {
@@ -435,6 +427,7 @@ impl File for DiskFile {
 mod tests {
     use super::*;
     use crate::io::page::AlignedBuffer;
+    use std::fs::OpenOptions;
 
     fn temporary() -> (tempfile::TempDir, DiskDirectory) {
         let place = tempfile::tempdir().unwrap();
@@ -528,6 +521,30 @@ mod tests {
         assert_eq!(asked, [0, ALIGNMENT_BYTES, ALIGNMENT_BYTES]);
         let ended = DiskFile::in_blocks(ALIGNMENT_BYTES, ErrorKind::WriteZero, |_| Ok(512));
         assert_eq!(ended.unwrap_err().kind(), ErrorKind::WriteZero);
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "it moves what the rule points to")]
+    fn a_directory_that_was_moved_is_the_same_and_the_one_in_its_place_is_not() {
+        let place = tempfile::tempdir().unwrap();
+        let (path, moved) = (place.path().join("x.eg"), place.path().join("z.eg"));
+        let directory = DiskDirectory::open_or_create(&path).unwrap();
+        let lock = directory.lock_exclusive("lock").unwrap();
+        directory.create("log-1").unwrap().write_at(b"mine", 0).unwrap();
+        fs::rename(&path, &moved).unwrap();
+        let other = DiskDirectory::open_or_create(&path).unwrap();
+        let _other_lock = other.lock_exclusive("lock").unwrap();
+        other.create("log-1").unwrap().write_at(b"theirs", 0).unwrap();
+        directory.rename("log-1", "log-2").unwrap();
+        directory.create("manifest").unwrap();
+        directory.sync_directory().unwrap();
+        assert_eq!(directory.list().unwrap(), ["lock", "log-2", "manifest"]);
+        assert!(!directory.exists("log-1").unwrap() && directory.open("log-2", OpenMode::Read).is_ok());
+        directory.remove("manifest").unwrap();
+        assert_eq!(other.list().unwrap(), ["lock", "log-1"]);
+        assert_eq!(fs::read(path.join("log-1")).unwrap(), b"theirs");
+        assert_eq!(fs::read(moved.join("log-2")).unwrap(), b"mine");
+        drop(lock);
     }
 
     #[test]

@@ -297,6 +297,11 @@ impl File for FailingFile {
         self.inner.len()
     }
 
+    fn map_words(&self, range: Range<u64>) -> Result<WordMapping, IoError> {
+        self.check(Operation::Map, Some(range.start))?;
+        self.inner.map_words(range)
+    }
+
     fn sync_data(&self) -> Result<(), IoError> {
         self.check(Operation::Sync, None)?;
         self.inner.sync_data()

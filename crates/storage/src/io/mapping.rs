@@ -294,6 +294,12 @@ impl ReadMapping {
         self.0.length()
     }
 
+    /// Whether somebody has an extent of it.
+    #[must_use]
+    pub fn is_read(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
     /// Bytes of the file, whole units, which the process that writes it leaves alone while the extent lives.
     ///
     /// # Errors

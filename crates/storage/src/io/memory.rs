@@ -210,6 +210,30 @@ impl Node {
         }
     }
 
+    /// Maps words of the file at `path`, which this is.
+    fn map_words(&mut self, path: &Path, range: Range<u64>) -> Result<WordMapping, IoError> {
+        let failed = |kind: ErrorKind| IoError::at(Operation::Map, path, range.start, kind.into());
+        if range.end > self.bytes.len() as u64 {
+            return Err(failed(ErrorKind::UnexpectedEof));
+        }
+        if range.start >= range.end || !range.start.is_multiple_of(WriteUnit::PAGE.bytes()) {
+            return Err(failed(ErrorKind::InvalidInput));
+        }
+        self.follow_words();
+        let (first, end) = (range.start as usize / WORD_BYTES, (range.end as usize).div_ceil(WORD_BYTES));
+        if let Some(words) = self.words.get(&first).filter(|words| words.len() == end - first) {
+            return Ok(WordMapping::of_heap(Arc::clone(words)));
+        }
+        // Words on the heap lie in one slice, which no other can share a part of.
+        if self.words.iter().any(|(other, words)| *other < end && first < other + words.len()) {
+            return Err(failed(ErrorKind::Unsupported));
+        }
+        let words: Arc<[AtomicU64]> =
+            (first..end).map(|word| AtomicU64::new(word_at(&self.bytes, word))).collect();
+        self.words.insert(first, Arc::clone(&words));
+        Ok(WordMapping::of_heap(words))
+    }
+
     /// Shows mappings what was written through the file.
     fn show_mappings(&self, offset: usize, bytes: &[u8]) {
         if let Some(mapped) = &self.mapped {
@@ -365,28 +389,7 @@ impl Directory for MemoryDirectory {
     }
 
     fn map_words(&self, name: &str, range: Range<u64>) -> Result<WordMapping, IoError> {
-        let failed = |kind: ErrorKind| IoError::at(Operation::Map, self.path(name), range.start, kind.into());
-        let node = self.node(Operation::Map, name)?;
-        let mut node = node.lock();
-        if range.end > node.bytes.len() as u64 {
-            return Err(failed(ErrorKind::UnexpectedEof));
-        }
-        if range.start >= range.end || !range.start.is_multiple_of(WriteUnit::PAGE.bytes()) {
-            return Err(failed(ErrorKind::InvalidInput));
-        }
-        node.follow_words();
-        let (first, end) = (range.start as usize / WORD_BYTES, (range.end as usize).div_ceil(WORD_BYTES));
-        if let Some(words) = node.words.get(&first).filter(|words| words.len() == end - first) {
-            return Ok(WordMapping::of_heap(Arc::clone(words)));
-        }
-        // Words on the heap lie in one slice, which no other can share a part of.
-        if node.words.iter().any(|(other, words)| *other < end && first < other + words.len()) {
-            return Err(failed(ErrorKind::Unsupported));
-        }
-        let words: Arc<[AtomicU64]> =
-            (first..end).map(|word| AtomicU64::new(word_at(&node.bytes, word))).collect();
-        node.words.insert(first, Arc::clone(&words));
-        Ok(WordMapping::of_heap(words))
+        self.node(Operation::Map, name)?.lock().map_words(&self.path(name), range)
     }
 
     fn lock_exclusive(&self, name: &str) -> Result<LockGuard, IoError> {
@@ -488,6 +491,11 @@ impl File for MemoryFile {
 
     fn len(&self) -> Result<u64, IoError> {
         Ok(self.node.lock().bytes.len() as u64)
+    }
+
+    fn map_words(&self, range: Range<u64>) -> Result<WordMapping, IoError> {
+        self.check_writable(Operation::Map)?;
+        self.node.lock().map_words(&self.path, range)
     }
 
     fn sync_data(&self) -> Result<(), IoError> {

@@ -2,7 +2,7 @@
 //!
 //! - [`error`]: what failed, on which file, at which byte
 //! - [`directory`]: the traits `Directory` and `File`; names are flat, all access is positional
-//! - [`disk`]: the real directory
+//! - [`disk`]: the real directory; `folder`: names in an open one, wherever it was moved
 //! - [`memory`]: a directory in memory that can lose power
 //! - [`failing`]: any directory, with planned failures
 //! - [`clock`], [`random`]: time and chance
@@ -23,6 +23,7 @@ pub mod disk;
 pub mod environment;
 pub mod error;
 pub mod failing;
+mod folder;
 pub mod handle_table;
 pub mod machine_memory;
 pub mod mapping;

@@ -37,16 +37,16 @@ pub struct Front<E: Engine> {
     pub(crate) write_bytes_max: u64,
 }
 
+/// The process that writes what is read here, if it is known now.
+pub type WriterProcess = Arc<dyn Fn() -> Option<u32> + Send + Sync>;
+
 /// Who writes the log of a store.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub enum LogAccess {
     /// This process does.
     Writes(Arc<Log>),
-    /// Another process does, whose id may be known: this one reads.
-    Reads {
-        /// The other process.
-        writer: Option<u32>,
-    },
+    /// Another process does: this one reads.
+    Reads(WriterProcess),
 }
 
 impl<E: Engine> Front<E> {
@@ -58,7 +58,7 @@ impl<E: Engine> Front<E> {
     pub(crate) fn log(&self) -> Result<&Arc<Log>> {
         match &self.log_access {
             LogAccess::Writes(log) => Ok(log),
-            LogAccess::Reads { writer } => Err(read_only(*writer)),
+            LogAccess::Reads(writer) => Err(read_only(writer())),
         }
     }
 

@@ -158,6 +158,15 @@ impl<E: Engine> Transaction<E> {
         self.authorship.author = Author::Index;
     }
 
+    /// Refuses whoever is about to write, before work that would be refused at its end: as
+    /// [`Store::check_writable`](crate::store::Store::check_writable).
+    ///
+    /// # Errors
+    /// `invalid` in a store that only reads, naming the process that writes.
+    pub fn check_writable(&self) -> Result<()> {
+        self.session.front().log().map(drop)
+    }
+
     /// Refuses whoever may not write, at the first write.
     #[inline]
     pub(super) fn check_author(&self) -> Result<()> {

@@ -4,6 +4,7 @@ use crate::command::query::execution::{QueryOptionArguments, QueryOptions, answe
 use crate::command::query::plan_text::PlanText;
 use crate::command::query::remote::Remote;
 use crate::context::Context;
+use crate::read_access::ReadAccessArguments;
 use crate::server_access::ServerAccessArguments;
 use crate::target::{Target, UncheckedUrl};
 use clap::Args;
@@ -29,6 +30,9 @@ What it does:
   A query that only reads runs on one snapshot, and its results are printed as
   they arrive. A query that writes is committed at its end, atomically, and
   retried after a conflict. docs/gremlin.md describes the steps.
+
+  If another process has the database open, and it has the mapped engine, the query
+  reads what that process commits; one that writes is refused.
 
 A URL:
   ws://HOST:PORT/NAME or, with TLS, wss://USER@HOST:PORT/NAME asks the database
@@ -76,6 +80,9 @@ pub struct QueryArguments {
     /// Options for running it.
     #[command(flatten)]
     pub asking: QueryOptionArguments,
+    /// How it is opened to be read.
+    #[command(flatten)]
+    pub reading: ReadAccessArguments,
     /// How to connect to a server.
     #[command(flatten)]
     pub access: ServerAccessArguments,
@@ -90,13 +97,16 @@ pub fn execute(arguments: &QueryArguments, context: &Context) -> std::result::Re
     let text = arguments.text()?;
     let asking = arguments.asking.asking(context.cancel.clone(), context.console)?;
     let path = match &arguments.database {
-        Target::Server(url) => return ask_server(arguments, url, &asking, &text, context),
+        Target::Server(url) => {
+            arguments.reading.refuse()?;
+            return ask_server(arguments, url, &asking, &text, context);
+        }
         Target::Folder(path) => path,
     };
     arguments.access.refuse()?;
     let meter = context.console.meter();
     meter.tell("open", None, String::new);
-    let database = context.open(path)?;
+    let database = arguments.reading.open(path, context)?;
     drop(meter);
     if arguments.explain || arguments.profile {
         let explained = asking.explain(&database, &text, arguments.profile)?;

@@ -8,7 +8,7 @@
 //!                                   another mapping, its slot is gone ...       given up at the source, removed, copied anew
 //! ```
 
-use crate::command::replica::copy_meter;
+use crate::command::replica::copy_meter::CopyMeter;
 use crate::command::replica::run::{FollowingArguments, forget, open, open_existing, stop, wait};
 use crate::context::Context;
 use crate::open::refuse_file;
@@ -158,7 +158,8 @@ fn copied(
         return useless(new, database, source, why, context);
     }
     let meter = context.console.meter();
-    let progress = |progress: &CopyProgress| copy_meter::tell(&meter, progress);
+    let copy_meter = CopyMeter::new(&meter, &context.console);
+    let progress = |progress: &CopyProgress| copy_meter.tell(progress);
     let started =
         Replica::start(database.clone(), Box::new(source.clone()), options, &progress, &context.cancel);
     let replica = match started {

@@ -8,7 +8,7 @@
 
 use crate::amount;
 use crate::command::replica::check::read_mapping;
-use crate::command::replica::copy_meter;
+use crate::command::replica::copy_meter::CopyMeter;
 use crate::command::replica::error_news::ErrorNews;
 use crate::command::replica::samples::samples;
 use crate::command::replica::source_url::SourceUrl;
@@ -175,7 +175,8 @@ pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Resu
     let (database, is_new) = open(path, &arguments.following, context)?;
     let began = Instant::now();
     let meter = context.console.meter();
-    let progress = |progress: &CopyProgress| copy_meter::tell(&meter, progress);
+    let copy_meter = CopyMeter::new(&meter, &context.console);
+    let progress = |progress: &CopyProgress| copy_meter.tell(progress);
     let started = Replica::start(database.clone(), Box::new(source), options, &progress, &context.cancel);
     drop(meter);
     let replica = match started {

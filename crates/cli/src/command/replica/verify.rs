@@ -5,6 +5,7 @@
 //! replica ──follows up to C, and no further──> a snapshot of the graph at C ──> compared, vertex by vertex, edge by edge
 //! ```
 
+use crate::command::replica::copy_meter::WaitNews;
 use crate::command::replica::run::{FollowingArguments, open_existing, stop, wait};
 use crate::context::Context;
 use crate::target::FolderParser;
@@ -17,6 +18,7 @@ use evergraph_replica::source::contract::Source;
 use evergraph_replica::source::postgres::server::PostgresSource;
 use evergraph_replica::source::postgres::slot::{SlotLifetime, create};
 use evergraph_replica::source::replica_source::ReplicaSource as _;
+use evergraph_replica::source::slot_wait::SlotWait;
 use evergraph_replica::verify::difference::{DifferenceKind, VerifyReport};
 use evergraph_replica::verify::run::{VerifyOptions, VerifyProgress, verify};
 use evergraph_terminal::failure::Failure;
@@ -72,8 +74,10 @@ pub fn execute(arguments: &VerifyArguments, context: &Context) -> Result<ExitCod
     let meter = context.console.meter();
     let began = Instant::now();
     meter.tell("snapshot of the source", None, String::new);
+    let waits = WaitNews::default();
+    let waiting = |wait: &SlotWait| waits.tell(wait, &context.console);
     let slot_name = format!("evergraph_verify_{}", std::process::id());
-    let slot = create(source.settings(), &slot_name, SlotLifetime::Temporary, &context.cancel)
+    let slot = create(source.settings(), &slot_name, SlotLifetime::Temporary, &waiting, &context.cancel)
         .map_err(Error::from)?;
     let position = slot.consistent_point;
     options.end = Some(position);

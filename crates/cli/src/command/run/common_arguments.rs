@@ -1,5 +1,6 @@
 //! Common arguments: arguments that all algorithms of `evergraph run` share.
 
+use crate::read_access::ReadAccessArguments;
 use crate::server_access::ServerAccessArguments;
 use clap::Args;
 use std::path::PathBuf;
@@ -34,6 +35,9 @@ pub struct CommonArguments {
     /// Replace the --output file if it exists.
     #[arg(long, requires = "output")]
     pub overwrite: bool,
+    /// How it is opened to be read.
+    #[command(flatten)]
+    pub reading: ReadAccessArguments,
     /// How to connect to a server.
     #[command(flatten)]
     pub access: ServerAccessArguments,

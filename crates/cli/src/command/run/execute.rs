@@ -31,8 +31,9 @@ use std::time::Instant;
 pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Result<(), Failure> {
     let RunArguments { database, chosen: request } = arguments;
     let common = &request.common;
-    if let Target::Folder(_) = database {
-        common.access.refuse()?;
+    match database {
+        Target::Folder(_) => common.access.refuse()?,
+        Target::Server(_) => common.reading.refuse()?,
     }
     // Before hours of computing: is there anything against the file?
     let file =
@@ -53,7 +54,7 @@ fn in_folder(
     let meter = context.console.meter();
     let began = Instant::now();
     meter.tell("open", None, String::new);
-    let database = context.open(path)?;
+    let database = common.reading.open(path, context)?;
     let snapshot = database.snapshot();
     let open = began.elapsed();
     context.cancel.check()?;

@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! [[serve.replica]] ──> opened as the others ──> a thread copies, if it is new ──> follows ──> paused, stopped
-//!                                                        │                                       │  SIGHUP
-//!                                                        └──────────── failed ───────────────────┴──> again
+//!                            ^      │                    │                                       │  SIGHUP
+//!                            │      │                    └──────────── failed ───────────────────┴──> again
+//!                            └──> closed by an administrator: another process may open it, as to resync
 //! ```
 
 use crate::amount;
@@ -16,10 +17,12 @@ use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_replica::copy::options::CopyProgress;
 use evergraph_replica::follow::replica::Replica;
+use evergraph_replica::resync::recover;
 use evergraph_replica::status::ReplicaState;
 use evergraph_server::databases::catalogue::DatabaseCatalogue;
 use evergraph_server::databases::follower::DatabaseFollower;
 use evergraph_server::databases::name::name_of;
+use evergraph_server::databases::write_health::WriteHealth;
 use evergraph_server::log::target;
 use evergraph_server::metric_samples::DatabaseSample;
 use serde::Deserialize;
@@ -27,6 +30,12 @@ use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+
+/// What to do when a replica could not begin.
+const BEGIN_AGAIN: &str = "mend what it names, then send the server SIGHUP";
+/// The same, if its database takes no more commits.
+const OPEN_AGAIN: &str = "mend what it names, then close the database and open it again, by POST /databases/NAME/close and \
+                          /databases/NAME/open";
 
 /// Databases of a server that follow a source.
 #[derive(Args, Debug)]
@@ -101,20 +110,28 @@ pub struct ServedReplicas(Vec<Arc<ServedReplica>>);
 /// A database that is served and follows.
 struct ServedReplica {
     name: Arc<str>,
-    database: Database,
     setting: ReplicaSetting,
     phase: Mutex<Phase>,
-    starting: Mutex<Option<(JoinHandle<()>, CancelFlag)>>,
+    /// Held to begin and to end, one after the other.
+    lifecycle: Mutex<Lifecycle>,
     /// The state that the log was told last, and the newest error.
     told: Mutex<(&'static str, Option<String>)>,
+}
+
+/// What begins and ends with the opening of the database.
+#[derive(Default)]
+struct Lifecycle {
+    /// The database, while it is open.
+    database: Option<Database>,
+    starting: Option<(JoinHandle<()>, CancelFlag)>,
 }
 
 enum Phase {
     /// It checks and copies; how far that is.
     Starting(String),
     Running(Arc<Replica>),
-    /// It could not begin.
-    Failed(String),
+    /// It could not begin: why, and what to do.
+    Failed(String, &'static str),
     Ended,
 }
 
@@ -123,23 +140,20 @@ impl ServedReplicas {
     ///
     /// # Errors
     /// `io` if the system refuses threads.
-    pub fn start(settings: Vec<ReplicaSetting>, catalogue: &DatabaseCatalogue) -> Result<Self> {
+    pub fn follow(settings: Vec<ReplicaSetting>, catalogue: &DatabaseCatalogue) -> Result<Self> {
         let mut replicas = Self::default();
         for setting in settings {
             let name: Arc<str> = name_of(&setting.database)?.into();
             let served = catalogue.get(&name).expect("it was opened with the catalogue");
-            let database = (**served.begin(CancelFlag::default())?.database()).clone();
             let replica = Arc::new(ServedReplica {
                 name,
-                database,
                 setting,
-                phase: Mutex::new(Phase::Starting(String::new())),
-                starting: Mutex::default(),
+                phase: Mutex::new(Phase::Ended),
+                lifecycle: Mutex::default(),
                 told: Mutex::default(),
             });
-            served.follow(Arc::clone(&replica) as Arc<dyn DatabaseFollower>);
-            replica.begin()?;
-            replicas.0.push(replica);
+            replicas.0.push(Arc::clone(&replica));
+            served.follow(replica)?;
         }
         Ok(replicas)
     }
@@ -173,44 +187,58 @@ impl ServedReplica {
         self.phase.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn starting(&self) -> MutexGuard<'_, Option<(JoinHandle<()>, CancelFlag)>> {
-        self.starting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lifecycle(&self) -> MutexGuard<'_, Lifecycle> {
+        self.lifecycle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins on a thread of its own.
-    fn begin(self: &Arc<Self>) -> Result<()> {
+    /// Begins in `database`, on a thread of its own.
+    fn begin_in(self: &Arc<Self>, database: Database, lifecycle: &mut Lifecycle) -> Result<()> {
         let cancel = CancelFlag::default();
         *self.phase() = Phase::Starting("checking".to_owned());
         let (replica, flag) = (Arc::clone(self), cancel.clone());
         let work = move || {
-            let started = replica.started(&flag);
+            let started = replica.started(database.clone(), &flag);
             *replica.phase() = match started {
                 Ok(started) => Phase::Running(Arc::new(started)),
-                Err(error) => Phase::Failed(error.to_string()),
+                // A graph that could not be written, as on a full disk, leaves a database that takes no more commits.
+                Err(error) if WriteHealth::of(&database).reason().is_some() => {
+                    Phase::Failed(error.to_string(), OPEN_AGAIN)
+                }
+                Err(error) => Phase::Failed(error.to_string(), BEGIN_AGAIN),
             };
         };
         let thread = thread::Builder::new().name("server-replica".to_owned()).spawn(work);
         let thread = thread.map_err(|error| {
             Error::new(ErrorKind::Io, format!("start a thread for a replica: {error}")).because(error)
         })?;
-        *self.starting() = Some((thread, cancel));
+        lifecycle.starting = Some((thread, cancel));
         Ok(())
     }
 
-    fn started(&self, cancel: &CancelFlag) -> Result<Replica> {
+    fn started(&self, database: Database, cancel: &CancelFlag) -> Result<Replica> {
         let ReplicaSetting { database: path, following } = &self.setting;
         let options = following.options(path)?;
         let source = following.source.source(cancel)?;
         let progress = |progress: &CopyProgress| {
-            *self.phase() = Phase::Starting(format!("{} rows of {}", progress.rows, progress.table));
+            let text = match &progress.wait {
+                Some(wait) => wait.to_string(),
+                None => format!("{} rows of {}", progress.rows, progress.table),
+            };
+            let mut phase = self.phase();
+            if progress.wait.is_some() && !matches!(&*phase, Phase::Starting(before) if *before == text) {
+                tracing::warn!(target: target::SERVER, database = &*self.name, "its replica waits: {text}");
+            }
+            *phase = Phase::Starting(text);
         };
-        Replica::start(self.database.clone(), Box::new(source), options, &progress, cancel)
+        Replica::start(database, Box::new(source), options, &progress, cancel)
     }
 
     fn start_again(self: &Arc<Self>) -> Result<()> {
+        let mut lifecycle = self.lifecycle();
+        let Some(database) = lifecycle.database.clone() else { return Ok(()) };
         let is_over = match &*self.phase() {
             Phase::Starting(_) | Phase::Ended => false,
-            Phase::Failed(_) => true,
+            Phase::Failed(..) => true,
             Phase::Running(replica) => {
                 matches!(replica.status().state, ReplicaState::Paused { .. } | ReplicaState::Stopped)
             }
@@ -218,20 +246,20 @@ impl ServedReplica {
         if !is_over {
             return Ok(());
         }
-        self.end()?;
-        self.begin()
+        self.end_in(&mut lifecycle)?;
+        self.begin_in(database, &mut lifecycle)
     }
 
     /// Ends a copy that is under way, and following.
-    fn end(&self) -> Result<()> {
-        if let Some((thread, cancel)) = self.starting().take() {
+    fn end_in(&self, lifecycle: &mut Lifecycle) -> Result<()> {
+        if let Some((thread, cancel)) = lifecycle.starting.take() {
             cancel.cancel();
             thread.join().expect("starting a replica does not panic");
         }
         let phase = std::mem::replace(&mut *self.phase(), Phase::Ended);
         match phase {
             Phase::Running(replica) => stop(replica),
-            Phase::Starting(_) | Phase::Failed(_) | Phase::Ended => Ok(()),
+            Phase::Starting(_) | Phase::Failed(..) | Phase::Ended => Ok(()),
         }
     }
 
@@ -239,7 +267,7 @@ impl ServedReplica {
     fn state(&self) -> (&'static str, Option<String>) {
         match &*self.phase() {
             Phase::Starting(_) => (ReplicaState::Copying.name(), None),
-            Phase::Failed(why) => ("failed", Some(why.clone())),
+            Phase::Failed(why, _) => ("failed", Some(why.clone())),
             Phase::Ended => (ReplicaState::Stopped.name(), None),
             Phase::Running(replica) => {
                 let status = replica.status();
@@ -253,7 +281,7 @@ impl ServedReplica {
     fn last_error(&self) -> Option<String> {
         match &*self.phase() {
             Phase::Running(replica) => replica.status().last_error,
-            Phase::Starting(_) | Phase::Failed(_) | Phase::Ended => None,
+            Phase::Starting(_) | Phase::Failed(..) | Phase::Ended => None,
         }
     }
 
@@ -284,11 +312,26 @@ impl ServedReplica {
 }
 
 impl DatabaseFollower for ServedReplica {
+    fn prepare(&self) -> Result<()> {
+        recover(&self.setting.database)
+    }
+
+    fn begin(self: Arc<Self>, database: &Database) -> Result<()> {
+        let mut lifecycle = self.lifecycle();
+        lifecycle.database = Some(database.clone());
+        self.begin_in(database.clone(), &mut lifecycle)
+    }
+
+    fn end(&self) -> Result<()> {
+        let mut lifecycle = self.lifecycle();
+        lifecycle.database = None;
+        self.end_in(&mut lifecycle)
+    }
+
     fn status(&self) -> Json {
         let replica = match &*self.phase() {
             Phase::Starting(progress) => return json!({"state": "copying", "progress": progress}),
-            Phase::Failed(cause) => {
-                let remedy = "mend what it names, then send the server SIGHUP";
+            Phase::Failed(cause, remedy) => {
                 return json!({"state": "paused", "cause": cause, "remedy": remedy});
             }
             Phase::Ended => return json!({"state": "stopped"}),
@@ -313,7 +356,7 @@ impl DatabaseFollower for ServedReplica {
             Phase::Running(replica) => return samples(replica),
             Phase::Starting(_) => "copying",
             // As its status says.
-            Phase::Failed(_) => "paused",
+            Phase::Failed(..) => "paused",
             Phase::Ended => "stopped",
         };
         state_samples(present).collect()

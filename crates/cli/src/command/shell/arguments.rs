@@ -2,6 +2,7 @@
 
 use crate::command::query::execution::QueryOptionArguments;
 use crate::command::shell::command::rows;
+use crate::read_access::ReadAccessArguments;
 use crate::server_access::ServerAccessArguments;
 use crate::target::Target;
 use clap::Args;
@@ -59,6 +60,9 @@ pub struct ShellArguments {
     /// Options for running queries.
     #[command(flatten)]
     pub asking: QueryOptionArguments,
+    /// How it is opened to be read.
+    #[command(flatten)]
+    pub reading: ReadAccessArguments,
     /// How to connect to a server.
     #[command(flatten)]
     pub access: ServerAccessArguments,

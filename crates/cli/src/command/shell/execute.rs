@@ -45,13 +45,14 @@ pub fn execute(arguments: &ShellArguments, context: &Context) -> Result<ExitCode
         Target::Folder(path) => {
             arguments.access.refuse()?;
             meter.tell("open", None, String::new);
-            let database = context.open(path)?;
+            let database = arguments.reading.open(path, context)?;
             drop(meter);
             let code = run(arguments, &database, asking, variables, script, context)?;
             database.close()?;
             Ok(code)
         }
         Target::Server(url) => {
+            arguments.reading.refuse()?;
             asking.check_remote()?;
             meter.tell("connect", None, String::new);
             let client = arguments.access.connect(url, context)?;

@@ -2,6 +2,7 @@
 
 use crate::command::stats::report::StatisticsText;
 use crate::context::Context;
+use crate::read_access::ReadAccessArguments;
 use crate::server_access::ServerAccessArguments;
 use crate::target::{Target, UncheckedUrl};
 use clap::Args;
@@ -24,6 +25,11 @@ list, flushes, compactions, write amplification and stalls; and the memory graph
 the reason why each is kept. A program that has the database open for longer tells the
 same of itself: db.stats() in Python, Database::statistics in Rust.
 
+Beside a writer:
+  If another process has the database open, and it has the mapped engine, this shows what that
+  process has committed. What only the writer knows is null in the document: its
+  checkpoints, and the room in its files.
+
 Degrees:
   Degrees count the vertices of all labels that edges of a type leave (out) or
   reach (in), including vertices without an edge. 99 % of them have at most p99
@@ -42,6 +48,9 @@ pub struct StatsArguments {
     /// The database: a folder, or the URL of a server.
     #[arg(value_name = "DATABASE")]
     pub database: Target,
+    /// How it is opened to be read.
+    #[command(flatten)]
+    pub reading: ReadAccessArguments,
     /// How to connect to a server.
     #[command(flatten)]
     pub access: ServerAccessArguments,
@@ -53,14 +62,17 @@ pub struct StatsArguments {
 /// Those of opening; `cancelled`.
 pub fn execute(arguments: &StatsArguments, context: &Context) -> Result<(), Failure> {
     let path = match &arguments.database {
-        Target::Server(url) => return of_server(arguments, url, context),
+        Target::Server(url) => {
+            arguments.reading.refuse()?;
+            return of_server(arguments, url, context);
+        }
         Target::Folder(path) => path,
     };
     arguments.access.refuse()?;
     let meter = context.console.meter();
     meter.tell("open", None, String::new);
     let began = Instant::now();
-    let database = context.open(path)?;
+    let database = arguments.reading.open(path, context)?;
     let open = began.elapsed();
     context.cancel.check()?;
     let shown = path.display().to_string();

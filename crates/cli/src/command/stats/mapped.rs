@@ -30,3 +30,14 @@ pub fn sizes_table(mapped: &MappedEntry, report: &StatisticsReport) -> Table {
     row("disk: all files", disk.bytes, String::new());
     table
 }
+
+/// The same where another process writes the files, which knows what lies in them.
+#[must_use]
+pub fn sizes_table_of_reader(report: &StatisticsReport) -> Table {
+    let disk = &report.disk;
+    let mut table = Table::new(&[("what it takes", Side::Left), ("size", Side::Right), ("", Side::Left)]);
+    let files = counted(disk.log_files, "file", "files");
+    table.row(["disk: log".to_owned(), size(disk.log_bytes), files]);
+    table.row(["disk: all files".to_owned(), size(disk.bytes), String::new()]);
+    table
+}

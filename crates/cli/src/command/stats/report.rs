@@ -31,7 +31,7 @@ impl fmt::Display for StatisticsText {
             "{}: {vertices}, {edges}, as of commit {}{}\n",
             visible(&report.database),
             count(report.timestamp),
-            if report.tree.is_some() || report.mapped.is_some() {
+            if report.tree.is_some() || report.mapped.is_some() || report.checkpoint.is_none() {
                 format!("; {} engine", visible(&report.engine.name))
             } else {
                 String::new()
@@ -52,17 +52,24 @@ impl fmt::Display for StatisticsText {
                 writeln!(f, "{}", sizes_table(tree, report))?;
             }
             (None, Some(mapped)) => writeln!(f, "{}", mapped::sizes_table(mapped, report))?,
+            (None, None) if report.checkpoint.is_none() => {
+                writeln!(f, "{}", mapped::sizes_table_of_reader(report))?;
+            }
             (None, None) => writeln!(f, "{}", self.sizes_table())?,
         }
-        let Checkpoint { covered_through, commits_since, torn_end, .. } = report.checkpoint;
-        let since = counted(commits_since, "commit", "commits");
-        let covered = count(covered_through);
-        write!(f, "checkpoint through commit {covered}, {since} in the log since")?;
+        match &report.checkpoint {
+            Some(Checkpoint { covered_through, commits_since, .. }) => {
+                let since = counted(*commits_since, "commit", "commits");
+                let covered = count(*covered_through);
+                write!(f, "checkpoint through commit {covered}, {since} in the log since")?;
+            }
+            None => write!(f, "read beside the process that writes it")?,
+        }
         match report.seconds.open {
             Some(seconds) => writeln!(f, "; opened in {}", shown_seconds(seconds))?,
             None => writeln!(f)?,
         }
-        if torn_end {
+        if report.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.torn_end) {
             writeln!(f, "a crash had cut off the log's end; nothing in it had been acknowledged")?;
         }
         Ok(())

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use bytes::BytesMut;
 use evergraph_graph::cancel::CancelFlag;
+use postgres_protocol::message::frontend;
 
 use crate::source::error::{SourceError, SourceResult};
 use crate::source::postgres::settings::ConnectionSettings;
@@ -19,6 +21,9 @@ const SERVER_VERSION_MIN: u32 = 140_000;
 const RESULT_BYTES_MAX: usize = 256 << 20;
 /// How long a query of the catalogue may take.
 pub const QUERY_TIME_MAX: Duration = Duration::from_secs(120);
+
+/// How long a request to cancel a query may take.
+const CANCEL_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// A row of a query's result: texts, `None` for null.
 pub type ResultRow = Vec<Option<String>>;
@@ -55,7 +60,7 @@ impl Connection {
         let session = Session::begin(startup)
             .map_err(|error| SourceError::Wire { doing: format!("log in to {place}"), error })?;
         let mut connection = Self { session, socket, place, cancel: cancel.clone(), server_version: 0 };
-        connection.run("log in to", deadline, |_| Ok(()))?;
+        connection.run("log in to", &mut |own| own.receive("log in to", deadline), |_| Ok(()))?;
         connection.server_version = connection.check_version()?;
         // Time limits of the role or the database would end a long copy, or a quiet holder of a snapshot. JIT would compile
         // queries of the catalogue for 0.3 s, to run for a millisecond: their estimates are far too high.
@@ -93,11 +98,66 @@ impl Connection {
         sql: &str,
         time_max: Duration,
     ) -> SourceResult<Vec<ResultRow>> {
+        let cancel = self.cancel.clone();
+        let deadline = Deadline::within(time_max, &cancel);
+        self.query_received(doing, sql, &mut |own| own.receive(doing, deadline))
+    }
+
+    /// As [`Connection::query`], however long it takes; `waiting` is called whenever the server has been silent for `interval`.
+    ///
+    /// # Errors
+    /// The same.
+    pub(super) fn query_patiently(
+        &mut self,
+        doing: &str,
+        sql: &str,
+        interval: Duration,
+        waiting: &mut dyn FnMut(),
+    ) -> SourceResult<Vec<ResultRow>> {
+        let cancel = self.cancel.clone();
+        self.query_received(doing, sql, &mut |own| match own
+            .receive(doing, Deadline::within(interval, &cancel))
+        {
+            Err(SourceError::Late { .. }) => {
+                waiting();
+                Ok(())
+            }
+            received => received,
+        })
+    }
+
+    /// The server's process of this connection, if it said so.
+    pub(super) fn process(&self) -> Option<i32> {
+        self.session.cancel_key().map(|key| key.process)
+    }
+
+    /// Asks the server to cancel this connection's query: a closed connection is noticed only when it sends something. `settings`
+    /// are those that the connection was opened with.
+    pub(super) fn cancel_query(&self, settings: &ConnectionSettings) {
+        let Some(key) = self.session.cancel_key() else { return };
+        // The flag of this connection is set already.
+        let cancel = CancelFlag::default();
+        let deadline = Deadline::within(CANCEL_TIME_MAX, &cancel);
+        let Ok(mut socket) = Socket::connect(settings, deadline) else { return };
+        let mut request = BytesMut::new();
+        frontend::cancel_request(key.process, key.secret, &mut request);
+        // The server answers by closing; without it, the query ends when the server notices the closed connection.
+        if socket.send(&request).is_ok() {
+            let _closed = socket.receive(&mut [0], deadline, &String::new);
+        }
+    }
+
+    /// The rows of the results of `sql`; `receive` waits for more of the server's bytes.
+    fn query_received(
+        &mut self,
+        doing: &str,
+        sql: &str,
+        receive: &mut dyn FnMut(&mut Self) -> SourceResult<()>,
+    ) -> SourceResult<Vec<ResultRow>> {
         self.begin(doing, sql)?;
         let (mut rows, mut bytes) = (Vec::new(), 0);
         let place = self.place.clone();
-        let cancel = self.cancel.clone();
-        self.run(doing, Deadline::within(time_max, &cancel), |event| {
+        self.run(doing, receive, |event| {
             let Event::Row(row) = event else { return Ok(()) };
             let text = |cell: &[u8]| String::from_utf8_lossy(cell).into_owned();
             let row: ResultRow = row.cells().map(|cell| cell.map(text)).collect();
@@ -169,11 +229,11 @@ impl Connection {
         self.session.query(sql).map_err(|error| wire(doing, &self.place, error))
     }
 
-    /// Shows `each` what the server sends until it waits for a query.
+    /// Shows `each` what the server sends until it waits for a query; `receive` waits for more bytes.
     fn run(
         &mut self,
         doing: &str,
-        deadline: Deadline<'_>,
+        receive: &mut dyn FnMut(&mut Self) -> SourceResult<()>,
         mut each: impl FnMut(&Event<'_>) -> SourceResult<()>,
     ) -> SourceResult<()> {
         let mut failure = None;
@@ -202,7 +262,7 @@ impl Connection {
                     )));
                 }
                 Some(event) => each(&event)?,
-                None => self.receive(doing, deadline)?,
+                None => receive(self)?,
             }
         }
     }

@@ -16,6 +16,7 @@ use crate::source::postgres::server::PostgresSource;
 use crate::source::postgres::slot::{self, SlotLifetime};
 use crate::source::replica_source::{ExportedSlot, PartitionOrigin, ReplicaSource, TableRewrite};
 use crate::source::slot_state::{PLUGIN, SlotState};
+use crate::source::slot_wait::SlotWait;
 use crate::wire::startup::Purpose;
 
 /// Attribute number of the system column `tableoid`, whose row in the catalogue is as old as its table.
@@ -72,8 +73,13 @@ impl ReplicaSource for PostgresSource {
         slot::state(&mut self.queries()?, name)
     }
 
-    fn create_slot(&mut self, name: &str, cancel: &CancelFlag) -> SourceResult<ExportedSlot> {
-        let made = slot::create(self.settings(), name, SlotLifetime::Permanent, cancel)?;
+    fn create_slot(
+        &mut self,
+        name: &str,
+        waiting: &dyn Fn(&SlotWait),
+        cancel: &CancelFlag,
+    ) -> SourceResult<ExportedSlot> {
+        let made = slot::create(self.settings(), name, SlotLifetime::Permanent, waiting, cancel)?;
         Ok(ExportedSlot::new(made.consistent_point, Some(made.snapshot.clone()), made))
     }
 

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! settings ──> connection ──> catalogue_reader, publication, slot, following, page_counts, row_stream      one conversation at a time
-//!    passfile      socket ──> tls
+//!    passfile      socket ──> tls       open_transactions: what a slot waits for
+//!    service_file
 //! source ──> change_stream     a thread that owns its socket: ──batches──> batch_queue ──> the replica
 //!                feedback      when the server hears of our progress
 //! ```
@@ -13,11 +14,13 @@ pub mod change_stream;
 pub mod connection;
 pub mod feedback;
 mod following;
+mod open_transactions;
 mod page_counts;
 pub mod passfile;
 pub mod publication;
 pub mod row_stream;
 pub mod server;
+mod service_file;
 pub mod settings;
 pub mod shared_snapshot;
 pub mod slot;

@@ -6,11 +6,12 @@
 //! postgres:///shop?host=/var/run/postgresql       a socket in the file system
 //! ```
 //!
-//! What a URL leaves out comes from the variables that libpq reads: PGHOST, PGPORT, PGUSER, PGDATABASE, PGSSLMODE, PGSSLROOTCERT,
-//! PGSSLCERT, PGSSLKEY, PGCONNECT_TIMEOUT, PGAPPNAME, PGOPTIONS, PGCHANNELBINDING; then from its defaults. A password comes from
-//! PGPASSWORD or the password file alone: other users of the machine see command lines, and logs keep URLs.
+//! What a URL leaves out comes from the section of a service file that it or PGSERVICE names; then from the variables that libpq
+//! reads: PGHOST, PGPORT, PGUSER, PGDATABASE, PGSSLMODE, PGSSLROOTCERT, PGSSLCERT, PGSSLKEY, PGCONNECT_TIMEOUT, PGAPPNAME, PGOPTIONS,
+//! PGCHANNELBINDING; then from its defaults, such as the name of the system's user. A password comes from a service file, PGPASSWORD
+//! or the password file alone: other users of the machine see command lines, and logs keep URLs.
 //!
-//! Not supported, and refused: several hosts, `sslmode=allow`, service files, GSSAPI, and parameters that are not listed here.
+//! Not supported, and refused: several hosts, `sslmode=allow`, GSSAPI, and parameters that are not listed here.
 //! No crate that parses such URLs is kept up, knows `verify-full` and the password file, and comes without a runtime.
 
 use std::borrow::Cow;
@@ -22,6 +23,7 @@ use percent_encoding::percent_decode_str;
 
 use crate::source::error::{SourceError, SourceResult};
 use crate::source::postgres::passfile::{self, Login};
+use crate::source::postgres::service_file::{self, ServiceLine};
 use crate::wire::startup::Password;
 
 /// The port of PostgreSQL.
@@ -112,16 +114,24 @@ impl ConnectionSettings {
     /// # Errors
     /// [`SourceError::Invalid`], which shows no part of a password.
     pub fn from_url(url: &str) -> SourceResult<Self> {
-        Self::from_url_and(url, &|name| std::env::var_os(name))
+        Self::read(url, &|name| std::env::var_os(name), &system_user)
     }
 
-    /// As [`ConnectionSettings::from_url`], with `variable` for the environment.
+    /// As [`ConnectionSettings::from_url`], with `variable` for the environment, and without the system's user.
     ///
     /// # Errors
     /// The same.
     pub fn from_url_and(url: &str, variable: &dyn Fn(&str) -> Option<OsString>) -> SourceResult<Self> {
+        Self::read(url, variable, &|| None)
+    }
+
+    fn read(
+        url: &str,
+        variable: &dyn Fn(&str) -> Option<OsString>,
+        system_user: &dyn Fn() -> Option<String>,
+    ) -> SourceResult<Self> {
         let shown = Self::without_password(url);
-        Parts::of_url(url, variable)
+        Parts::of_url(url, variable, system_user)
             .and_then(|parts| parts.settings(variable))
             .map_err(|why| SourceError::Invalid(format!("the source {shown:?}: {why}")))
     }
@@ -183,7 +193,7 @@ impl ConnectionSettings {
     }
 }
 
-/// What a URL and the environment say, as texts.
+/// What a URL, a service file and the environment say, as texts.
 #[derive(Default)]
 struct Parts {
     host: Option<String>,
@@ -199,10 +209,17 @@ struct Parts {
     application_name: Option<String>,
     options: Option<String>,
     passfile: Option<String>,
+    service: Option<String>,
+    /// Of a service file.
+    password: Option<String>,
 }
 
 impl Parts {
-    fn of_url(url: &str, variable: &dyn Fn(&str) -> Option<OsString>) -> Result<Self, String> {
+    fn of_url(
+        url: &str,
+        variable: &dyn Fn(&str) -> Option<OsString>,
+        system_user: &dyn Fn() -> Option<String>,
+    ) -> Result<Self, String> {
         let rest = url.strip_prefix("postgres://").or_else(|| url.strip_prefix("postgresql://"));
         let rest = rest.ok_or("it does not begin with postgres:// or postgresql://")?;
         if rest.contains('#') {
@@ -229,14 +246,16 @@ impl Parts {
         for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
             let (name, value) =
                 parameter.split_once('=').ok_or_else(|| format!("`{parameter}` has no value"))?;
-            parts.set(&decoded(name)?, decoded(value)?)?;
+            *parts.field(&decoded(name)?)? = Some(decoded(value)?);
         }
-        parts.complete(variable)?;
+        parts.read_service(variable)?;
+        parts.complete(variable, system_user)?;
         Ok(parts)
     }
 
-    fn set(&mut self, name: &str, value: String) -> Result<(), String> {
-        let field = match name {
+    /// What the parameter `name` says.
+    fn field(&mut self, name: &str) -> Result<&mut Option<String>, String> {
+        Ok(match name {
             "host" => &mut self.host,
             "port" => &mut self.port,
             "user" => &mut self.user,
@@ -250,20 +269,44 @@ impl Parts {
             "application_name" | "fallback_application_name" => &mut self.application_name,
             "options" => &mut self.options,
             "passfile" => &mut self.passfile,
+            "service" => &mut self.service,
             "password" => return Err(PASSWORD_IN_URL.to_owned()),
             _ => {
                 return Err(format!(
                     "the parameter `{name}` is not supported; host, port, user, dbname, sslmode, sslrootcert, sslcert, sslkey, \
-                     channel_binding, connect_timeout, application_name, options and passfile are"
+                     channel_binding, connect_timeout, application_name, options, passfile and service are"
                 ));
             }
+        })
+    }
+
+    /// Takes from the section of a service file what the URL left out.
+    fn read_service(&mut self, variable: &dyn Fn(&str) -> Option<OsString>) -> Result<(), String> {
+        let of_environment = || {
+            let name = variable("PGSERVICE").filter(|name| !name.is_empty())?;
+            Some(name.into_string().map_err(|_| "the variable PGSERVICE is not UTF-8 text".to_owned()))
         };
-        *field = Some(value);
+        let Some(service) = self.service.clone().map(Ok).or_else(of_environment).transpose()? else {
+            return Ok(());
+        };
+        let section = service_file::find(&service_file::paths(variable), &service)?;
+        for ServiceLine { at, name, value } in section {
+            let field = match &*name {
+                "password" => &mut self.password,
+                "service" => return Err(format!("{at}: a service cannot name another one")),
+                name => self.field(name).map_err(|why| format!("{at}: {why}"))?,
+            };
+            field.get_or_insert(value);
+        }
         Ok(())
     }
 
-    /// Takes from the environment what the URL left out.
-    fn complete(&mut self, variable: &dyn Fn(&str) -> Option<OsString>) -> Result<(), String> {
+    /// Takes from the environment and the system what the URL and a service file left out.
+    fn complete(
+        &mut self,
+        variable: &dyn Fn(&str) -> Option<OsString>,
+        system_user: &dyn Fn() -> Option<String>,
+    ) -> Result<(), String> {
         for (field, name) in [
             (&mut self.host, "PGHOST"),
             (&mut self.port, "PGPORT"),
@@ -284,7 +327,9 @@ impl Parts {
                     Some(value.into_string().map_err(|_| format!("the variable {name} is not UTF-8 text"))?);
             }
         }
-        // The one of the system, as for all clients.
+        // As for all clients.
+        self.user = self.user.take().or_else(system_user);
+        // Where the system does not say it, as of users of a directory service.
         if self.user.is_none() {
             let found = ["USER", "LOGNAME"]
                 .iter()
@@ -322,7 +367,7 @@ impl Parts {
         };
         let user = self
             .user
-            .ok_or("it names no user, as in postgres://USER@HOST/DATABASE, and PGUSER is not set")?;
+            .ok_or("it names no user, as in postgres://USER@HOST/DATABASE; PGUSER is not set, and the system does not say who runs this")?;
         let mode = match self.ssl_mode.as_deref() {
             None | Some("prefer") => SslMode::Prefer,
             Some("disable") => SslMode::Disable,
@@ -364,7 +409,8 @@ impl Parts {
             None => home().map(|home| home.join(".postgresql/root.crt")).filter(|path| path.exists()),
         };
         let passfile = self.passfile.map(PathBuf::from).or_else(|| home().map(|home| home.join(".pgpass")));
-        let password = variable("PGPASSWORD").filter(|password| !password.is_empty());
+        let of_environment = || variable("PGPASSWORD").filter(|password| !password.is_empty());
+        let password = self.password.map(OsString::from).or_else(of_environment);
         Ok(ConnectionSettings {
             host,
             port,
@@ -384,6 +430,28 @@ impl Parts {
             passfile,
         })
     }
+}
+
+/// The name of the user that this process runs as, by the system's file of users.
+#[cfg(unix)]
+fn system_user() -> Option<String> {
+    let users = std::fs::read_to_string("/etc/passwd").ok()?;
+    name_of_user(&users, rustix::process::geteuid().as_raw())
+}
+
+#[cfg(not(unix))]
+fn system_user() -> Option<String> {
+    None
+}
+
+/// The name of the user `id` in `users`, a line `name:password:id:...` for each.
+#[cfg(unix)]
+fn name_of_user(users: &str, id: u32) -> Option<String> {
+    users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next().filter(|name| !name.is_empty())?;
+        (fields.nth(1)?.parse() == Ok(id)).then(|| name.to_owned())
+    })
 }
 
 const PASSWORD_IN_URL: &str = "it has a password, which other users of this machine may see: set PGPASSWORD, or write it into \
@@ -455,6 +523,50 @@ mod tests {
         let settings = parse("postgres://[::1]/d?host=%2Ftmp%2Fx", &environment).unwrap();
         assert_eq!(settings.host, Host::Unix("/tmp/x".into()));
         assert_eq!(parse("postgres://a@[::1]:1/d", &[]).unwrap().place(), "[::1]:1/d");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn without_a_name_the_user_is_that_of_the_system_before_that_of_the_environment() {
+        let users = "root:x:0:0:root:/root:/bin/sh\n\n+::::::\nann:x:1000:1000::/home/ann:/bin/sh\n";
+        assert_eq!(name_of_user(users, 1000).as_deref(), Some("ann"));
+        assert_eq!(name_of_user(users, 7), None);
+        let user = |url: &str, system: Option<&str>| {
+            let variable = |name: &str| (name == "USER").then(|| "of_environment".into());
+            let settings = ConnectionSettings::read(url, &variable, &|| system.map(str::to_owned)).unwrap();
+            (settings.user, settings.database)
+        };
+        let both = |name: &str| (name.to_owned(), name.to_owned());
+        assert_eq!(user("postgres://h", Some("ann")), both("ann"));
+        assert_eq!(user("postgres://h", None), both("of_environment"));
+        assert_eq!(user("postgres://bob@h", Some("ann")), both("bob"));
+    }
+
+    #[test]
+    fn a_service_says_what_the_url_leaves_out_and_ranks_above_other_variables() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("services");
+        std::fs::write(
+            &path,
+            "[shop]\nhost=db\nport=6000\nuser=ann\ndbname=shop\npassword=secret\n[odd]\nkeepalives=1\n[nested]\nservice=shop\n",
+        )
+        .unwrap();
+        let file = path.to_str().unwrap();
+        let environment =
+            [("PGSERVICEFILE", file), ("PGSERVICE", "shop"), ("PGPORT", "7"), ("PGPASSWORD", "no")];
+        let settings = parse("postgres://bob@", &environment).unwrap();
+        assert_eq!((&*settings.user, settings.place()), ("bob", "db:6000/shop".to_owned()));
+        assert_eq!(settings.password, Some(Password::new(*b"secret")));
+        let settings = parse("postgres://?service=shop", &environment[..1]).unwrap();
+        assert_eq!((&*settings.user, settings.place()), ("ann", "db:6000/shop".to_owned()));
+        for (service, why) in [
+            ("none", "no service \"none\""),
+            ("odd", "services, line 8: the parameter `keepalives` is not supported"),
+            ("nested", "services, line 10: a service cannot name another one"),
+        ] {
+            let error = parse(&format!("postgres://?service={service}"), &environment[..1]).unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
     }
 
     #[test]

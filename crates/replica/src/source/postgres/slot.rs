@@ -9,9 +9,14 @@ use crate::lsn::Lsn;
 use crate::source::error::{SourceError, SourceResult};
 use crate::source::postgres::change_stream::quoted;
 use crate::source::postgres::connection::{Connection, ResultRow};
+use crate::source::postgres::open_transactions;
 use crate::source::postgres::settings::ConnectionSettings;
 use crate::source::slot_state::{PLUGIN, SLOT_NAME_BYTES_MAX, SlotState};
+use crate::source::slot_wait::SlotWait;
 use crate::wire::startup::Purpose;
+
+/// How often whoever waits for a slot hears what for.
+const WAIT_INTERVAL: Duration = Duration::from_secs(3);
 
 /// How long a slot lives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -36,8 +41,8 @@ pub struct CreatedSlot {
     _connection: Connection,
 }
 
-/// Makes a slot on a connection of its own. The server waits until all transactions that run now have ended; `cancel` ends the
-/// wait.
+/// Makes a slot on a connection of its own. The server waits until all transactions that write now have ended: `waiting` hears every
+/// few seconds which they are, and `cancel` ends the wait.
 ///
 /// # Errors
 /// If there is such a slot (42710), no slot is free (53400), or `wal_level` is not `logical` (55000).
@@ -45,6 +50,7 @@ pub fn create(
     settings: &ConnectionSettings,
     name: &str,
     lifetime: SlotLifetime,
+    waiting: &dyn Fn(&SlotWait),
     cancel: &CancelFlag,
 ) -> SourceResult<CreatedSlot> {
     check_name(name)?;
@@ -57,7 +63,20 @@ pub fn create(
     // This form is that of version 14, and newer servers read it as well.
     let command =
         format!("CREATE_REPLICATION_SLOT {}{temporary} LOGICAL {PLUGIN} EXPORT_SNAPSHOT", quoted(name, '"'));
-    let rows = connection.query_within(&doing, &command, Duration::MAX)?;
+    let process = connection.process();
+    let mut look = || {
+        // A look that fails is made again.
+        if let Some(process) = process
+            && let Ok(wait) = open_transactions::slot_wait(settings, process, cancel)
+        {
+            waiting(&wait);
+        }
+    };
+    let made = connection.query_patiently(&doing, &command, WAIT_INTERVAL, &mut look);
+    if matches!(made, Err(SourceError::Cancelled { .. })) {
+        connection.cancel_query(settings);
+    }
+    let rows = made?;
     let fields = rows.first().and_then(|row| match row.as_slice() {
         [Some(name), Some(point), Some(snapshot), ..] => {
             Some((name.clone(), point.parse().ok()?, snapshot.clone()))

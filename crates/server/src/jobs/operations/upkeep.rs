@@ -37,7 +37,7 @@ pub fn check() -> Work {
 #[must_use]
 pub fn checkpoint() -> Work {
     Box::new(|control| {
-        let made = control.database().open_store().checkpoint(&mut |now| {
+        let made = control.database().checkpoint_with(&mut |now| {
             control.tell_on("write", now.groups_done, Some(now.groups_count), "groups")
         })?;
         let report = json!({

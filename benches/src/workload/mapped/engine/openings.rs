@@ -1,0 +1,128 @@
+//! Openings: from the end of a process that was killed to the first answer, by id and by key.
+//!
+//! What a killed process leaves is a copy of its folder, made while it has the database open: the system keeps what was written, and
+//! nobody has the locks. Each run opens a copy of its own, in the system's cache.
+
+use crate::plan::{Work, expect};
+use crate::race::{Race, Sample};
+use crate::results::Heading;
+use crate::stopwatch::Stopwatch;
+use crate::workload::live::busiest;
+use crate::workload::mapped::engine::loaded::{LABEL, NUMBER, create, edge_type, insert, load};
+use crate::workload::mapped::engine::{ENGINES, names};
+use crate::workload::mapped::{shuffled, split};
+use evergraph::{Database, ReadByName as _};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::{Direction, VertexId};
+use evergraph_graph::view::{GraphView as _, NeighborBatch, NeighborCursor};
+use evergraph_measure::figure::Unit;
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// Transactions of one edge behind the last load: the log that an opening replays.
+const COMMITS: usize = 1_000;
+
+/// What is asked first.
+#[derive(Clone, Copy)]
+enum Question {
+    Id,
+    Key,
+}
+
+/// Measures each size: how many times the plan's graph is loaded.
+///
+/// # Errors
+/// As of the part.
+pub fn measure(work: &mut Work<'_>) -> Result<()> {
+    for loads in work.plan.mapped.opening_loads.clone() {
+        openings(work, loads)?;
+    }
+    work.note("opening: of a copy of the folder, in the system's cache, made while the database was open");
+    Ok(())
+}
+
+fn openings(work: &mut Work<'_>, loads: u32) -> Result<()> {
+    let edges = shuffled(work.plan, work.plan.mapped.degree)?;
+    let vertices = work.plan.vertices();
+    let (_, inserted) = split(&edges);
+    let inserted = &inserted[..inserted.len().min(COMMITS)];
+    let source = busiest(&edges, vertices);
+    let degree = edges.iter().filter(|edge| edge.0 == source).count();
+    let repeated = inserted.iter().filter(|edge| edge.0 == source).count();
+    let mut left: Vec<TempDir> = Vec::new();
+    let mut bytes = Vec::new();
+    for (engine, _) in ENGINES {
+        let folder = work.folder_for("opening")?;
+        let database = create(engine, folder.path())?;
+        for number in 0..loads {
+            load(&database, u64::from(number) * u64::from(vertices), vertices, &edges)?;
+        }
+        database.create_unique_index(LABEL, NUMBER)?;
+        database.checkpoint()?;
+        insert(&database, inserted, 1)?;
+        let copy = work.folder_for("killed")?;
+        bytes.push(copy_folder(folder.path(), copy.path())?);
+        database.close()?;
+        left.push(copy);
+    }
+    for (question, what, title) in [
+        (Question::Id, "id", "neighbours of a vertex by its id"),
+        (Question::Key, "key", "neighbours of a vertex by a unique number"),
+    ] {
+        let mut race = Race::new(names());
+        for round in 0..work.plan.rounds {
+            race.round(round, |place| {
+                let folder = work.folder_for("again")?;
+                copy_folder(left[place].path(), folder.path())?;
+                let watch = Stopwatch::start();
+                let database = Database::open(folder.path())?;
+                let found = neighbors(&database, question, source)?;
+                let spent = watch.stop();
+                expect(ENGINES[place].1, title, found, degree + repeated)?;
+                database.close()?;
+                Ok(Sample::timed(spent.wall, spent))
+            })?;
+        }
+        let title = format!("opening after a kill until {title} are there, {loads} loads");
+        let heading = Heading::new(format!("mapped_engine.open.{what}.loads_{loads}"), title, Unit::Seconds)
+            .with("edges", edges.len() * loads as usize)
+            .with("bytes", Unit::Bytes.show(bytes[0]));
+        work.add_race(&heading, &race);
+    }
+    Ok(())
+}
+
+/// How many out-neighbours the vertex has that is asked for.
+fn neighbors(database: &Database, question: Question, vertex: u32) -> Result<usize> {
+    let edge_type = edge_type(database)?;
+    let snapshot = database.snapshot();
+    let vertex = match question {
+        Question::Id => Some(VertexId(vertex)),
+        Question::Key => snapshot.find(LABEL, NUMBER, i64::from(vertex))?,
+    };
+    let Some(vertex) = vertex else { return Ok(0) };
+    let (mut cursor, mut batch) = (NeighborCursor::default(), NeighborBatch::default());
+    let (vertices, types) = ([vertex], [edge_type]);
+    snapshot.neighbors(&vertices, Some(&types), Direction::Out, &mut cursor, usize::MAX, &mut batch)?;
+    Ok(batch.neighbors.len())
+}
+
+/// Copies all files of a folder; their bytes.
+fn copy_folder(from: &Path, to: &Path) -> Result<f64> {
+    let failed = |path: &Path, error: std::io::Error| {
+        Error::new(ErrorKind::Io, format!("copy {}: {error}", path.display()))
+    };
+    let mut bytes = 0;
+    for entry in fs::read_dir(from).map_err(|error| failed(from, error))? {
+        let entry = entry.map_err(|error| failed(from, error))?;
+        let (path, target) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            fs::create_dir(&target).map_err(|error| failed(&target, error))?;
+            bytes += copy_folder(&path, &target)? as u64;
+        } else {
+            bytes += fs::copy(&path, &target).map_err(|error| failed(&path, error))?;
+        }
+    }
+    Ok(bytes as f64)
+}

@@ -1,0 +1,198 @@
+//! Commands that read a database while another process has it open to write, and what is said of those that read.
+
+use crate::support::{Folder, Ran, eventually, program, send};
+use evergraph::{Database, EngineKind, GraphView as _, Options};
+use serde_json::{Value, json};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+/// This process has `people.eg` open to write, with three people in it.
+fn written(folder: &Folder, engine: EngineKind) -> Database {
+    let options = Options { engine: Some(engine), ..Options::default() };
+    let database = Database::open_with(folder.path("people.eg"), &options).unwrap();
+    for name in ["Ada", "Charles", "Mary"] {
+        database.transact(|tx| tx.add_vertex("Person", &[("name", name.into())])).unwrap();
+    }
+    database.gremlin("g.V().as('a').V().addE('KNOWS').from('a')").run().unwrap();
+    database
+}
+
+/// A shell that waits for the next statement.
+struct Shell {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Shell {
+    fn start(folder: &Folder, arguments: &[&str]) -> Self {
+        let mut shell = program();
+        shell.arg("shell").args(arguments).current_dir(folder.root());
+        let mut child =
+            shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+        Self { child, input, output }
+    }
+
+    /// Runs a query; the one line that it prints.
+    fn line(&mut self, query: &str) -> String {
+        // A query that has no `;` ends with the beginning of the next line.
+        writeln!(self.input.as_mut().unwrap(), "{query};").unwrap();
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        line.trim().to_owned()
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        // One that has ended is not there any more.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn commands_that_read_do_so_beside_a_writer_and_say_so() {
+    let folder = Folder::new();
+    let database = written(&folder, EngineKind::Mapped);
+    let note = format!("people.eg is open in process {}: reading what it commits\n", std::process::id());
+    let count = ["query", "people.eg", "g.V().count()"];
+    let ran = folder.run(&count).succeeded();
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("3\n", note.as_str()));
+    database.transact(|tx| tx.add_vertex("Person", &[("name", "Grace".into())])).unwrap();
+    let ran = folder.run(&[&count[..], &["--quiet"]].concat()).succeeded();
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("4\n", ""));
+    let ran = folder.run(&[&count[..], &["--read-only"]].concat()).succeeded();
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("4\n", ""), "it was asked for");
+
+    let found = folder.run(&["query", "people.eg", "g.V().has('Person', 'name', 'Ada').out().count()", "-q"]);
+    assert_eq!(found.succeeded().out, "3\n");
+    let stats = folder.json(&["stats", "people.eg"]);
+    assert_eq!((&stats["vertices_count"], &stats["edges_count"]), (&json!(4), &json!(9)));
+    assert_eq!((&stats["checkpoint"], &stats["engine"]["name"]), (&Value::Null, &json!("mapped")));
+    assert!(stats["disk"]["log_bytes"].as_u64().unwrap() > 0, "{stats}");
+    let text = folder.run(&["stats", "people.eg"]).succeeded().out;
+    assert!(text.contains("; mapped engine") && text.contains("read beside the process"), "{text}");
+    let ranks = folder.json(&["run", "people.eg", "pagerank"]);
+    assert_eq!(ranks["vertices"], 4);
+    folder.run(&["run", "people.eg", "pagerank", "--read-only", "--output", "ranks.csv"]).succeeded();
+    assert_eq!(folder.read("ranks.csv").lines().count(), 5);
+    folder.run(&["export", "people.eg", "--output", "people.json"]).succeeded();
+    assert_eq!(folder.read("people.json").lines().count(), 4);
+    let shell = folder.run(&["shell", "people.eg", "-c", "g.E().count()", "-c", ":schema"]).succeeded();
+    assert!(shell.out.starts_with("9\n") && shell.out.contains("KNOWS"), "{shell:?}");
+}
+
+#[test]
+fn what_writes_is_refused_beside_a_writer_whichever_way_it_comes() {
+    let folder = Folder::new();
+    let database = written(&folder, EngineKind::Mapped);
+    let pid = std::process::id().to_string();
+    let process = format!("in process {pid}");
+    for (code, arguments) in [
+        (2, &["query", "people.eg", "g.addV('Person')", "-q"][..]),
+        (2, &["query", "people.eg", "g.V().hasLabel('Nobody').drop()", "-q"]),
+        (2, &["query", "people.eg", "g.V().drop()", "--profile", "--read-only"]),
+        (2, &["shell", "people.eg", "-q", "-c", "g.addV('Person')"]),
+        (2, &["shell", "people.eg", "-q", "-c", ":begin", "-c", "g.addV('Person')"]),
+        (8, &["checkpoint", "people.eg"]),
+        (8, &["index", "create", "people.eg", "Person", "name"]),
+        (8, &["backup", "people.eg", "copy.eg"]),
+        (8, &["check", "people.eg"]),
+    ] {
+        let ran = folder.run(arguments);
+        assert_eq!((ran.code, ran.err.contains(&process)), (Some(code), true), "{arguments:?} {ran:?}");
+    }
+    assert_eq!(database.gremlin("g.V().count()").one::<i64>().unwrap(), 3);
+    folder
+        .run(&["query", "ws://localhost", "g.V()", "--read-only"])
+        .failed(2, &["--read-only is about a folder"]);
+}
+
+#[test]
+fn other_engines_are_busy_and_say_what_helps() {
+    for engine in [EngineKind::Memory, EngineKind::Disk] {
+        let folder = Folder::new();
+        let database = written(&folder, engine);
+        let pid = format!("process {}", std::process::id());
+        let helps = ["evergraph serve", "evergraph convert people.eg NEW --engine mapped"];
+        for command in [&["stats", "people.eg"][..], &["query", "people.eg", "g.V()"]] {
+            folder.run(command).failed(8, &[&pid, helps[0], helps[1]]);
+        }
+        let asked = folder.run(&["stats", "people.eg", "--read-only"]);
+        asked.failed(2, &[engine.name(), "--engine mapped"]);
+        let text = folder.run(&["readers", "people.eg"]).succeeded().out;
+        assert!(text.contains(&pid) && text.contains("one process at a time"), "{text}");
+        database.close().unwrap();
+        folder.run(&["query", "people.eg", "g.V().count()"]).succeeded();
+    }
+}
+
+#[test]
+fn a_writer_that_is_killed_leaves_its_commits_to_readers() {
+    let folder = Folder::new();
+    drop(written(&folder, EngineKind::Mapped));
+    let mut writer = Shell::start(&folder, &["people.eg"]);
+    assert_eq!(writer.line("g.addV('Person').count()"), "1");
+    let mut reader = Shell::start(&folder, &["people.eg", "--read-only"]);
+    assert_eq!(reader.line("g.V().count()"), "4");
+    assert_eq!(writer.line("g.addV('Person').count()"), "1");
+    assert_eq!(reader.line("g.V().count()"), "5");
+    writer.child.kill().unwrap();
+    writer.child.wait().unwrap();
+    assert_eq!(reader.line("g.V().count()"), "5");
+    // Nobody writes: who looks may write, and reads what the killed one committed.
+    assert_eq!(folder.run(&["query", "people.eg", "g.addV('Person').count()"]).succeeded().out, "1\n");
+    let mut next = Shell::start(&folder, &["people.eg"]);
+    assert_eq!(next.line("g.addV('Person').count()"), "1");
+    assert_eq!(reader.line("g.V().count()"), "7");
+}
+
+#[test]
+fn readers_are_listed_with_what_they_hold_back() {
+    let folder = Folder::new();
+    let database = written(&folder, EngineKind::Mapped);
+    let mut readers = [(); 2].map(|()| Shell::start(&folder, &["people.eg", "--read-only"]));
+    assert_eq!(readers.each_mut().map(|reader| reader.line("g.V().count()")), ["3", "3"]);
+    assert_eq!(readers[0].line(":begin\ng.V().count()"), "3");
+    let began = database.snapshot().timestamp().0;
+    database.transact(|tx| tx.add_vertex("Person", &[])).unwrap();
+
+    let found = folder.json(&["readers", "people.eg"]);
+    assert_eq!(found["writer"], std::process::id());
+    assert_eq!(found["timestamp"], began + 1);
+    let of = |reader: &Shell, found: &Value| {
+        let all = found["readers"].as_array().unwrap();
+        all.iter().find(|entry| entry["process"] == reader.child.id()).cloned().unwrap_or_default()
+    };
+    let [holding, idle] = readers.each_ref().map(|reader| of(reader, &found));
+    assert_eq!((&holding["joined"], &holding["snapshots"]), (&json!(true), &json!(1)), "{found}");
+    assert_eq!(holding["oldest_snapshot"], began);
+    assert!(holding["oldest_snapshot_seconds"].is_u64(), "{found}");
+    assert_eq!((&idle["snapshots"], &idle["oldest_snapshot"]), (&json!(0), &Value::Null), "{found}");
+    let text = folder.run(&["readers", "people.eg"]).succeeded().out;
+    assert!(text.contains("1 commit since") && text.contains("nothing"), "{text}");
+
+    if std::path::Path::new("/proc/self/stat").exists() {
+        send("-STOP", &readers[0].child);
+        let is_stopped =
+            |reader: &Shell| of(reader, &folder.json(&["readers", "people.eg"]))["stopped"] == true;
+        eventually("it is stopped", || is_stopped(&readers[0]));
+        assert!(!is_stopped(&readers[1]));
+        assert_eq!(of(&readers[0], &folder.json(&["readers", "people.eg"]))["snapshots"], 1, "it keeps it");
+    }
+    readers[0].child.kill().unwrap();
+    readers[0].child.wait().unwrap();
+    drop(readers[1].input.take());
+    let ended = readers[1].child.wait().unwrap();
+    assert!(ended.success());
+    eventually("both have gone", || folder.json(&["readers", "people.eg"])["readers"] == json!([]));
+    drop(database);
+    // A process that another test starts has the files of this one for a moment.
+    let nobody = "people.eg: no process has it open to write\nno process has it open to read\n";
+    eventually("nobody has it", || folder.run(&["readers", "people.eg"]).succeeded().out == nobody);
+    folder.run(&["readers", "none.eg"]).failed(3, &["none.eg"]);
+    let ran: Ran = folder.run(&["readers", "ws://localhost"]);
+    ran.failed(2, &["the folder"]);
+}

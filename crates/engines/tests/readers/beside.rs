@@ -1,0 +1,272 @@
+//! What a reader sees in the course of time: commits, names, groups, the end of a writer, and the next one.
+
+use crate::history::{checkpoint, commit, graph_at, open_writer, write};
+use crate::model::dump;
+use evergraph_engines::engine::AnyEngine;
+use evergraph_engines::reader::{OpenReader, open_reader, processes};
+use evergraph_graph::error::{ErrorKind, Result};
+use evergraph_graph::id::Direction;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::topology::{Projection, Topology as _};
+use evergraph_graph::transaction::Transaction as _;
+use evergraph_graph::view::{Freeze as _, GraphView as _, VertexCursor};
+use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::disk::DiskDirectory;
+use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::open::{OpenOptions, OpenStore};
+use evergraph_storage::snapshot::handle::Snapshot;
+use std::sync::Arc;
+
+fn memory() -> Arc<dyn Directory> {
+    Arc::new(MemoryDirectory::new("db"))
+}
+
+fn open(directory: &Arc<dyn Directory>) -> OpenReader {
+    open_reader(Arc::clone(directory), &OpenOptions::default()).unwrap()
+}
+
+/// That a snapshot is its commits, by every way of asking, its frozen lists among them.
+fn check(snapshot: &Snapshot<AnyEngine>) {
+    let expected = graph_at(snapshot.timestamp());
+    assert!(dump(snapshot, 7) == expected, "snapshot {} is not its commits", snapshot.timestamp());
+    let frozen = snapshot.freeze(&Projection::all(Direction::Both)).unwrap();
+    assert_eq!(frozen.edge_count(), expected.edges.len() as u64);
+}
+
+/// A frozen graph's degrees, which are in its lists.
+fn degrees(frozen: &<Snapshot<AnyEngine> as evergraph_graph::view::Freeze>::Topology) -> u64 {
+    let mut degrees = vec![0; frozen.bound() as usize];
+    frozen.degrees(Direction::Both, 0..frozen.bound(), &mut degrees).unwrap();
+    degrees.iter().map(|degree| u64::from(*degree)).sum()
+}
+
+fn is_reuse_forbidden(open: &OpenStore<AnyEngine>) -> bool {
+    let AnyEngine::Mapped(engine) = &**open.store().engine() else { unreachable!("it was opened so") };
+    engine.checkpointer().extents().is_reuse_forbidden()
+}
+
+#[test]
+fn commits_names_and_groups_are_seen_as_they_come() {
+    let place = tempfile::tempdir().unwrap();
+    let disk: Arc<dyn Directory> = Arc::new(DiskDirectory::open(place.path()).unwrap());
+    for directory in [memory(), disk] {
+        let writer = open_writer(&directory);
+        let reader = open(&directory);
+        assert_eq!(reader.store().catalogue().names_count(), 0);
+        let mut kept = vec![reader.store().snapshot()];
+        for round in 0..20 {
+            write(&writer, 13);
+            if round % 5 == 4 {
+                checkpoint(&writer);
+            }
+            let snapshot = reader.store().snapshot();
+            assert_eq!(snapshot.timestamp(), writer.store().timeline().published());
+            check(&snapshot);
+            kept.push(snapshot);
+        }
+        // 260 commits: six labels more, each with a group.
+        let names = reader.store().catalogue();
+        assert!(names.label("City6").is_some(), "a reader lacks names of its commits");
+        assert_eq!(names.label("City7"), None);
+        kept.iter().for_each(check);
+        let numbers = reader.store().statistics();
+        assert_eq!((numbers.readers, numbers.engine.groups), (21, 7));
+        assert!(numbers.engine.segments > 7 && numbers.engine.topology_bytes > 0);
+        drop(kept);
+        reader.close();
+        writer.close().unwrap();
+    }
+}
+
+#[test]
+fn more_snapshots_than_slots_are_all_right() {
+    let directory = memory();
+    let (writer, reader) = (open_writer(&directory), open(&directory));
+    let mut kept = Vec::new();
+    for _ in 0..40 {
+        write(&writer, 9);
+        kept.push(reader.store().snapshot());
+    }
+    kept.iter().for_each(check);
+    writer.close().unwrap();
+    kept.iter().for_each(check);
+}
+
+#[test]
+fn a_frozen_graph_keeps_what_it_lies_in() {
+    let directory = memory();
+    let writer = open_writer(&directory);
+    write(&writer, 50);
+    let reader = open(&directory);
+    let snapshot = reader.store().snapshot();
+    let frozen = snapshot.freeze(&Projection::all(Direction::Both)).unwrap();
+    let before = degrees(&frozen);
+    drop(snapshot);
+    // The memory directory panics when bytes are written that are read.
+    write(&writer, 200);
+    checkpoint(&writer);
+    assert_eq!(degrees(&frozen), before);
+    let slots = || processes(&directory).unwrap().readers.iter().map(|reader| reader.snapshots).sum::<u32>();
+    assert_eq!(slots(), 1);
+    drop(frozen);
+    assert_eq!(slots(), 0);
+    writer.close().unwrap();
+}
+
+#[test]
+fn a_reader_goes_on_when_the_writer_ends_and_joins_the_next_one_by_itself() {
+    let directory = memory();
+    let writer = open_writer(&directory);
+    write(&writer, 100);
+    let reader = open(&directory);
+    let store = reader.store();
+    let old = store.snapshot();
+    assert_eq!(store.writer_process(), Some(std::process::id()));
+    write(&writer, 60);
+    writer.close().unwrap();
+    drop(writer);
+    assert_eq!(store.writer_process(), None);
+    let last = store.snapshot();
+    assert_eq!(last.timestamp(), Timestamp(160));
+    check(&last);
+    let next = open_writer(&directory);
+    assert!(is_reuse_forbidden(&next), "a new writer overwrites what an older reader sees");
+    // What was free at the end of the first writer is what its readers see.
+    write(&next, 100);
+    checkpoint(&next);
+    let newest = store.snapshot();
+    assert_eq!(newest.timestamp(), Timestamp(260), "a reader does not see what the next writer commits");
+    assert_eq!(store.writer_process(), Some(std::process::id()));
+    [&old, &last, &newest].into_iter().for_each(check);
+    write(&next, 40);
+    checkpoint(&next);
+    [&old, &last, &newest].into_iter().for_each(check);
+    assert!(is_reuse_forbidden(&next));
+    drop((old, last));
+    // It has joined, with a snapshot open, and keeps nothing of before.
+    checkpoint(&next);
+    assert!(!is_reuse_forbidden(&next), "who has joined keeps nothing of an earlier writer");
+    write(&next, 100);
+    checkpoint(&next);
+    check(&newest);
+    check(&store.snapshot());
+    next.close().unwrap();
+}
+
+#[test]
+fn what_nobody_writes_is_recovered_into_memory_and_stays_beside_the_next_writer() {
+    let directory = memory();
+    let writer = open_writer(&directory);
+    write(&writer, 90);
+    checkpoint(&writer);
+    write(&writer, 30);
+    // The newest commits are in the log alone.
+    commit(writer.store()).unwrap();
+    writer.close().unwrap();
+    drop(writer);
+    let before = directory.list().unwrap();
+    let reader = open(&directory);
+    let old = reader.store().snapshot();
+    assert_eq!(old.timestamp(), Timestamp(121));
+    check(&old);
+    assert_eq!(directory.list().unwrap(), before, "a reader changes nothing");
+    let listed = processes(&directory).unwrap();
+    assert_eq!((listed.writer, listed.readers.len(), listed.readers[0].has_joined), (None, 1, false));
+
+    let next = open_writer(&directory);
+    assert!(is_reuse_forbidden(&next));
+    write(&next, 100);
+    checkpoint(&next);
+    check(&old);
+    let newest = reader.store().snapshot();
+    assert_eq!(newest.timestamp(), Timestamp(221), "a reader does not see what the next writer commits");
+    check(&newest);
+    drop(old);
+    checkpoint(&next);
+    assert!(!is_reuse_forbidden(&next));
+    write(&next, 50);
+    check(&newest);
+    next.close().unwrap();
+}
+
+#[test]
+fn a_reader_in_an_empty_database_sees_what_comes() {
+    let directory = memory();
+    let writer = open_writer(&directory);
+    let reader = open(&directory);
+    check(&reader.store().snapshot());
+    write(&writer, 1);
+    check(&reader.store().snapshot());
+    writer.close().unwrap();
+}
+
+#[test]
+fn processes_are_told_with_their_snapshots() {
+    let directory = memory();
+    let writer = open_writer(&directory);
+    write(&writer, 20);
+    let (first, second) = (open(&directory), open(&directory));
+    let snapshots = [first.store().snapshot(), first.store().snapshot()];
+    write(&writer, 5);
+    let later = first.store().snapshot();
+    let listed = processes(&directory).unwrap();
+    assert_eq!((listed.writer, listed.readable), (Some(std::process::id()), Some(Timestamp(25))));
+    let told: Vec<_> = listed
+        .readers
+        .iter()
+        .map(|reader| {
+            (reader.claim, reader.has_joined, reader.snapshots, reader.oldest.map(|old| old.timestamp))
+        })
+        .collect();
+    assert_eq!(told, [(0, true, 3, Some(Timestamp(20))), (1, true, 0, None)]);
+    drop((snapshots, second));
+    let listed = processes(&directory).unwrap();
+    assert_eq!((listed.readers.len(), listed.readers[0].snapshots), (1, 1));
+    drop((later, first));
+    assert!(processes(&directory).unwrap().readers.is_empty());
+    writer.close().unwrap();
+}
+
+#[test]
+fn a_closed_reader_says_so_and_its_snapshots_go_on() {
+    let directory = memory();
+    let writer = open_writer(&directory);
+    write(&writer, 20);
+    let reader = open(&directory);
+    let snapshot = reader.store().snapshot();
+    reader.close();
+    reader.close();
+    check(&snapshot);
+    let late = reader.store().snapshot();
+    let refused = |scanned: Result<()>| {
+        let error = scanned.unwrap_err();
+        assert_eq!(
+            (error.kind(), error.to_string().as_str()),
+            (ErrorKind::Invalid, "the database is closed")
+        );
+    };
+    refused(late.scan_vertices(None, &mut VertexCursor::default(), 10, &mut Vec::new()));
+    refused(late.freeze(&Projection::all(Direction::Out)).map(drop));
+    drop(snapshot);
+    assert!(processes(&directory).unwrap().readers.is_empty());
+    writer.close().unwrap();
+}
+
+#[test]
+fn a_transaction_that_reads_does_not_write() {
+    let directory = memory();
+    let writer = open_writer(&directory);
+    write(&writer, 20);
+    let reader = open(&directory);
+    let store = reader.store();
+    let process = std::process::id().to_string();
+    let mut transaction = store.begin();
+    assert!(dump(&transaction, 9) == graph_at(Timestamp(20)));
+    for error in [transaction.label("Other").unwrap_err(), store.check_writable().unwrap_err()] {
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        assert!(error.to_string().contains(&format!("in process {process}")), "{error}");
+    }
+    transaction.commit().unwrap();
+    writer.close().unwrap();
+    assert!(store.check_writable().unwrap_err().to_string().contains("open it to be written"));
+}

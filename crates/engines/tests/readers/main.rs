@@ -1,0 +1,16 @@
+//! Readers: databases that are read beside the process that writes them, by the mapped engine.
+//!
+//! - `history`: commits that anybody can compute by their timestamps
+//! - `beside`: what a reader sees in the course of time, in one process
+//! - `refusals`: who can't open a database to read it, and what is said then
+//! - `processes`: real processes, killed at random
+
+#![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
+
+mod beside;
+mod history;
+#[path = "../front/model.rs"]
+#[allow(dead_code, reason = "the model of conflicts is for other tests")]
+mod model;
+mod processes;
+mod refusals;

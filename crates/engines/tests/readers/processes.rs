@@ -1,0 +1,170 @@
+//! Processes: one that writes a database and two that read it, all killed at random; each snapshot is its commits.
+//!
+//! ```text
+//! writer    commits the history, merges, makes checkpoints; when it was killed, another one goes on where the log ends
+//! readers   begin snapshots and keep some, across writers; they compare each with the history at its timestamp
+//! ```
+//!
+//! `EVERGRAPH_READERS_SECONDS` makes it longer.
+
+use crate::history::{checkpoint, go_on, graph_at, open_writer, write};
+use crate::model::{Model, dump};
+use evergraph_engines::reader::{open_reader, processes};
+use evergraph_graph::error::ErrorKind;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::view::GraphView as _;
+use evergraph_storage::io::clock::{Clock as _, SystemClock};
+use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::disk::DiskDirectory;
+use evergraph_storage::io::random::{Random as _, SplitMix64};
+use evergraph_storage::open::OpenOptions;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Names the place whose database a child reads or writes.
+const CHILD: &str = "EVERGRAPH_TEST_READERS";
+
+fn database(place: &Path) -> Arc<dyn Directory> {
+    Arc::new(DiskDirectory::open(place.join("db")).unwrap())
+}
+
+/// Its file ends all children.
+fn stop(place: &Path) -> PathBuf {
+    place.join("stop")
+}
+
+/// No test but in a child.
+#[test]
+fn child_that_writes() {
+    let Some(place) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
+    let writer = open_writer(&database(&place));
+    println!("ready");
+    while !stop(&place).exists() {
+        write(&writer, 24);
+        checkpoint(&writer);
+    }
+    writer.close().unwrap();
+    println!("{} commits", writer.store().timeline().published().0);
+}
+
+/// No test but in a child.
+#[test]
+fn child_that_reads() {
+    let Some(place) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
+    let directory = database(&place);
+    let reader = loop {
+        match open_reader(Arc::clone(&directory), &OpenOptions::default()) {
+            Ok(reader) => break reader,
+            Err(error) if matches!(error.kind(), ErrorKind::Busy | ErrorKind::NotFound) => {}
+            Err(error) => panic!("{error}"),
+        }
+    };
+    println!("ready");
+    let (mut model, mut through) = (Model::default(), Timestamp::ZERO);
+    let mut kept = Vec::new();
+    let mut count = 0_u64;
+    while !stop(&place).exists() {
+        let snapshot = reader.store().snapshot();
+        let timestamp = snapshot.timestamp();
+        assert!(timestamp >= through, "R only grows");
+        go_on(&mut model, through, timestamp);
+        through = timestamp;
+        assert!(dump(&snapshot, 100) == model, "snapshot {timestamp} is not its commits");
+        if timestamp > Timestamp::ZERO {
+            assert!(snapshot.catalogue().label("Person").is_some(), "a reader lacks names of its commits");
+        }
+        count += 1;
+        if count.is_multiple_of(7) {
+            kept.push((snapshot, model.clone()));
+        }
+        if let Some((old, expected)) = kept.get(count as usize % 5) {
+            assert!(dump(old, 100) == *expected, "snapshot {} changed", old.timestamp());
+        }
+        if kept.len() == 5 {
+            kept.swap_remove(count as usize % 5);
+        }
+    }
+    println!("{count} snapshots");
+}
+
+struct Running {
+    child: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl Running {
+    /// Starts a child, and waits until it has the database open.
+    fn new(place: &Path, test: &str) -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", &format!("processes::{test}"), "--nocapture"])
+            .env(CHILD, place)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        while !line.contains("ready") {
+            line.clear();
+            assert!(output.read_line(&mut line).unwrap() > 0, "{test} opens the database");
+        }
+        Self { child, output }
+    }
+
+    fn kill(mut self) {
+        // What it read or wrote before is right, too.
+        assert_eq!(self.child.try_wait().unwrap(), None, "a child has ended by itself");
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Waits for its end; how many of `what` it tells of.
+    fn end(mut self, what: &str) -> u64 {
+        let lines: Vec<String> = self.output.lines().map(Result::unwrap).collect();
+        assert!(self.child.wait().unwrap().success(), "a child found something else: {lines:#?}");
+        let count = lines.iter().find_map(|line| line.strip_suffix(what)?.trim().parse().ok());
+        count.expect("it says how many")
+    }
+}
+
+#[test]
+fn every_snapshot_is_its_commits_while_readers_and_writers_are_killed() {
+    let seconds = std::env::var("EVERGRAPH_READERS_SECONDS").ok().map_or(6, |text| text.parse().unwrap());
+    let place = tempfile::tempdir().unwrap();
+    std::fs::create_dir(place.path().join("db")).unwrap();
+    let clock = SystemClock::new();
+    let mut random = SplitMix64::new(1);
+    let mut writer = Running::new(place.path(), "child_that_writes");
+    let reader = || Running::new(place.path(), "child_that_reads");
+    let mut readers = vec![reader(), reader()];
+    let end = clock.now() + Duration::from_secs(seconds);
+    let mut killed = (0, 0);
+    // On a slow machine, until some of both were killed.
+    while clock.now() < end || killed.0 < 2 || killed.1 < 2 {
+        #[expect(clippy::disallowed_methods, reason = "other processes go on meanwhile")]
+        std::thread::sleep(Duration::from_millis(100 + random.next_u64() % 700));
+        // Whatever it is doing.
+        if random.next_u64().is_multiple_of(2) {
+            writer.kill();
+            writer = Running::new(place.path(), "child_that_writes");
+            killed.0 += 1;
+        } else {
+            readers.swap_remove(random.next_u64() as usize % 2).kill();
+            readers.push(reader());
+            killed.1 += 1;
+        }
+    }
+    std::fs::write(stop(place.path()), "").unwrap();
+    let commits = writer.end(" commits");
+    let snapshots: u64 = readers.into_iter().map(|reader| reader.end(" snapshots")).sum();
+    println!("{commits} commits, {snapshots} snapshots of readers that were not killed, {killed:?} killed");
+    assert!(commits > 0 && snapshots > 0);
+    let directory = database(place.path());
+    assert!(processes(&directory).unwrap().readers.is_empty());
+    let last = open_writer(&directory);
+    let newest = last.store().snapshot();
+    assert_eq!(newest.timestamp(), Timestamp(commits), "no commit is lost");
+    assert!(dump(&newest, 100) == graph_at(newest.timestamp()));
+}

@@ -13,6 +13,7 @@ use crate::workload::mapped::engine::{ENGINES, names};
 use crate::workload::mapped::kernels::contents;
 use crate::workload::mapped::shuffled;
 use crate::workload::pool::pool;
+use evergraph::Durability;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::VertexId;
 use evergraph_measure::figure::Unit;
@@ -38,7 +39,7 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     let (mut folders, mut databases) = (Vec::new(), Vec::new());
     for (engine, name) in ENGINES {
         let folder = work.folder_for("kernels")?;
-        let database = create(engine, folder.path())?;
+        let database = create(engine, folder.path(), Durability::None)?;
         load(&database, 0, vertices, now)?;
         insert(&database, later, BATCH)?;
         let fresh = database.store().statistics().engine.fresh_edge_records as f64 / edges.len() as f64;

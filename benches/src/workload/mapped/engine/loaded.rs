@@ -14,12 +14,12 @@ pub const LABEL: &str = "Vertex";
 pub const NUMBER: &str = "number";
 const EDGE: &str = "EDGE";
 
-/// An empty database on `engine`, whose commits are not synced.
+/// An empty database on `engine`.
 ///
 /// # Errors
 /// What opening meets.
-pub fn create(engine: EngineKind, folder: &Path) -> Result<Database> {
-    let options = Options { durability: Durability::None, engine: Some(engine), ..Options::default() };
+pub fn create(engine: EngineKind, folder: &Path, durability: Durability) -> Result<Database> {
+    let options = Options { durability, engine: Some(engine), ..Options::default() };
     Database::open_with(folder, &options)
 }
 

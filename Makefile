@@ -167,14 +167,16 @@ container-test: ## Test packaging/ in a bare Debian root: the script, the image,
 sanitizers: toolchain ## Run the tests with threads under two sanitizers; SANITIZER=thread or address for one
 	$(Q)CARGO="$(CARGO)" SANITIZER="$(SANITIZER)" tools/sanitizers
 
-check: toolchain linters python-package ## Check format, lints, documentation and the tree's own rules
+check: toolchain linters python-package ## Check lock files, format, lints, documentation and the tree's own rules
+	@echo "== lock files"
+	$(Q)$(CARGO) metadata --locked --format-version 1 >/dev/null
+	$(Q)$(CARGO) metadata --locked --format-version 1 --manifest-path fuzz/libfuzzer/Cargo.toml >/dev/null
 	@echo "== format"
 	$(Q)$(CARGO) fmt --all --check
 	$(Q)$(CARGO) fmt --manifest-path fuzz/libfuzzer/Cargo.toml --check
 	@echo "== lints"
 	$(Q)$(NATIVE) $(CARGO) clippy $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) --all-targets -- -D warnings
 	$(Q)$(PYTHON_PACKAGE) check "$(PACKAGE)"
-	$(Q)$(CARGO) metadata --locked --format-version 1 --manifest-path fuzz/libfuzzer/Cargo.toml >/dev/null
 	@echo "== documentation"
 	$(Q)$(NATIVE) RUSTDOCFLAGS="$(RUSTDOCFLAGS) -D warnings" $(CARGO) doc $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) --no-deps
 	@echo "== tidy"

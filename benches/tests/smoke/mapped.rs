@@ -36,3 +36,25 @@ fn stores_of_raw_edges_are_measured_beside_a_static_array() {
     assert!(fences("mapped.fences.degree_16").is_some_and(|fences| (1.0..1.5).contains(&fences)), "{told}");
     assert!(results["notes"].to_string().contains("memory: DRAM, by --emulate-dax"), "{told}");
 }
+
+#[test]
+fn the_mapped_engine_is_measured_beside_the_memory_engine_and_a_static_array() {
+    let folder = tempfile::tempdir().expect("a folder for stores and results");
+    let done = harness(folder.path(), &["--only", "mapped-engine"], None);
+    let told = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{told}");
+    let results = results(folder.path());
+    let entries = results["entries"].as_array().expect("entries are a list");
+    let pairs: BTreeSet<_> =
+        entries.iter().filter_map(|entry| Some((entry["name"].as_str()?, entry["peer"].as_str()?))).collect();
+    for (name, peer) in [
+        ("mapped_engine.insert.unsynced.edges_1", "memory engine"),
+        ("mapped_engine.insert.durable.edges_1000", "memory engine"),
+        ("mapped_engine.pagerank.threads_1", "static"),
+        ("mapped_engine.betweenness.threads_2", "memory engine"),
+        ("mapped_engine.open.id.loads_1", "memory engine"),
+        ("mapped_engine.open.key.loads_2", "memory engine"),
+    ] {
+        assert!(pairs.contains(&(name, peer)), "{name} beside {peer} is missing: {told}");
+    }
+}

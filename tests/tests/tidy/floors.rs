@@ -394,7 +394,7 @@ pub const MODULES: &[(&str, Floors)] = &[
         &[
             &["allocator", "amount", "engine", "open", "schema_catalogue", "settings", "target", "welcome"],
             &["context"],
-            &["remote_job", "server_access"],
+            &["read_access", "remote_job", "server_access"],
             &["download", "loading"],
             &["command", "command::replica::source_url"],
             &["command::query"],

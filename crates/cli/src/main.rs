@@ -114,6 +114,7 @@ fn opening_options(matches: &ArgMatches) -> Vec<&'static str> {
         ("memory_limit", "--memory-limit"),
         ("io_threads", "--io-threads"),
         ("compaction_threads", "--compaction-threads"),
+        ("persistent_memory", "--persistent-memory"),
         ("threads", "--threads"),
     ];
     let is_said = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
@@ -126,7 +127,11 @@ fn start(console: Console, global: &Global, opening_options: Vec<&'static str>) 
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(|error| {
         Error::new(ErrorKind::Io, format!("start {threads} threads: {error}")).because(error)
     })?;
-    let mut options = Options { durability: global.durability, ..Options::default() };
+    let mut options = Options {
+        durability: global.durability,
+        persistent_memory: global.persistent_memory,
+        ..Options::default()
+    };
     if let Some(bytes) = global.memory_limit {
         options.memory_limit_bytes = bytes;
     }

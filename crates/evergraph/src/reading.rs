@@ -5,6 +5,7 @@ use crate::opened::Opened;
 use crate::options::Options;
 use crate::path::existing;
 use evergraph_engines::kind::EngineKind;
+use evergraph_engines::persistent_memory::placed;
 use evergraph_engines::reader;
 use evergraph_graph::error::Result;
 pub use evergraph_mapped_engine::reader::processes::{DatabaseProcesses, OldestSnapshot, ReaderProcess};
@@ -59,13 +60,15 @@ impl Database {
         Self::open_reader_with(path, &Options::default())
     }
 
-    /// As [`Database::open_reader`], with [`Options`]: the memory limit counts, and nothing that is about writing.
+    /// As [`Database::open_reader`], with [`Options`]: the memory limit counts, and where the files lie, and nothing that is about
+    /// writing.
     ///
     /// # Errors
     /// As [`Database::open_reader`].
     pub fn open_reader_with(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
         let path = path.as_ref();
-        let open = reader::open_reader(Arc::new(existing(path)?), &options.to_open_options())?;
+        let directory = placed(existing(path)?, options.persistent_memory)?;
+        let open = reader::open_reader(directory, &options.to_open_options())?;
         Ok(Self { open: Opened::ToRead(Arc::new(open)), path: Some(path.to_owned()) })
     }
 

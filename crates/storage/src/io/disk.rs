@@ -58,6 +58,11 @@ impl DiskDirectory {
         Self::open(location)
     }
 
+    #[cfg(target_os = "linux")]
+    pub(crate) fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
     fn checked(&self, operation: Operation, name: &str) -> Result<PathBuf, IoError> {
         check_name(operation, &self.location, name)?;
         Ok(self.location.join(name))

@@ -203,7 +203,8 @@ fn with_short_help(command: clap::Command) -> clap::Command {
 }
 
 fn persistent_memory(text: &str) -> Result<PersistentMemory, String> {
-    text.parse().map_err(|_| format!("expected {}", PersistentMemory::ALL.map(PersistentMemory::name).join(", ")))
+    text.parse()
+        .map_err(|_| format!("expected {}", PersistentMemory::ALL.map(PersistentMemory::name).join(", ")))
 }
 
 fn durability(text: &str) -> Result<Durability, String> {

@@ -83,7 +83,8 @@ impl FromStr for PersistentMemory {
     fn from_str(name: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|memory| memory.name() == name).ok_or_else(|| {
             let [as_created, required, emulated] = Self::ALL;
-            let text = format!("persistent memory `{name}`: expected `{as_created}`, `{required}` or `{emulated}`");
+            let text =
+                format!("persistent memory `{name}`: expected `{as_created}`, `{required}` or `{emulated}`");
             Error::invalid(text)
         })
     }
@@ -111,8 +112,7 @@ pub fn placed(directory: DiskDirectory, memory: PersistentMemory) -> Result<Arc<
 
 /// Whether only stores can write the files of the database in `directory`. What can't be read is told by whoever opens it.
 fn is_written_by_stores(directory: &DiskDirectory) -> bool {
-    let has_arrays =
-        directory.list().is_ok_and(|names| names.iter().any(|name| file_number(name).is_some()));
+    let has_arrays = directory.list().is_ok_and(|names| names.iter().any(|name| file_number(name).is_some()));
     let manifest = has_arrays.then(|| Manifest::read(directory, AnyEngine::opens).ok()).flatten();
     manifest.is_some_and(|manifest| {
         manifest.engine == EngineKind::Mapped.name()

@@ -16,6 +16,7 @@ use evergraph_graph::error::{Error, Result};
 use evergraph_mapped_engine::extents::array_file::file_number;
 use evergraph_mapped_engine::files::section::Section;
 use evergraph_storage::checkpoint::manifest::{FILE_NAME, Manifest};
+use evergraph_storage::durable_engine::DurableEngine as _;
 use evergraph_storage::io::dax::{DaxDirectory, Emulation};
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::disk::DiskDirectory;

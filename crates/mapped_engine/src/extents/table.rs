@@ -86,9 +86,9 @@ struct Files {
     reuse: Reuse,
 }
 
-/// Whether the disk, or what its user may have of it, has less space than was asked for.
+/// Whether the disk, or what its user may have of it or the process of a file, has less space than was asked for.
 fn is_full(error: &IoError) -> bool {
-    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }
 
 impl Extents {

@@ -20,7 +20,7 @@ use crate::words::SharedWords;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::io::clock::Clock;
-use evergraph_storage::io::directory::{Directory, OpenMode};
+use evergraph_storage::io::directory::{Directory, LockState, OpenMode};
 use evergraph_storage::io::error::IoError;
 use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::sync::{Condvar, Mutex};
@@ -192,11 +192,10 @@ pub(crate) fn found_head(directory: &dyn Directory) -> Result<LiveHead> {
 /// # Errors
 /// What the system says.
 pub(crate) fn presence(directory: &dyn Directory) -> Result<WriterPresence> {
-    match directory.lock_unchanged(LOCK_NAME) {
-        Ok(_) => Ok(WriterPresence::Gone),
-        Err(IoError::Locked { holder, .. }) => Ok(WriterPresence::Present(holder)),
-        Err(error) => Err(error.into()),
-    }
+    Ok(match directory.lock_state(LOCK_NAME)? {
+        LockState::Free => WriterPresence::Gone,
+        LockState::Held(process) => WriterPresence::Present(process),
+    })
 }
 
 fn attempt(directory: &Arc<dyn Directory>, clock: &Arc<dyn Clock>) -> Result<Attempt> {
@@ -225,14 +224,14 @@ fn join(
     let (file, head) = LiveFile::open(Arc::clone(directory))?;
     let words = Arc::new(SharedWords::new(Arc::new(file), head.sizes));
     let live = Arc::new(Live::join(words, head.opening, writer)?);
-    let lock = ReaderLock::take(&**directory, head.slots / SLOTS_PER_PROCESS)?;
+    let lock = ReaderLock::take(directory, head.slots / SLOTS_PER_PROCESS)?;
     JoinedLive::new(live, lock, directory, Arc::clone(clock), Some(head.opening))
 }
 
 /// What nobody writes.
 fn recovered(directory: &Arc<dyn Directory>, clock: &Arc<dyn Clock>) -> Result<Attempt> {
     // In this order: who opens the database from here on finds the lock held, and whatever `live` was there before isn't joined.
-    let lock = ReaderLock::take(&**directory, CLAIMS)?;
+    let lock = ReaderLock::take(directory, CLAIMS)?;
     let left = found_head(&**directory).ok().map(|head| head.opening);
     let busy = |process| {
         let location = directory.location().to_owned();

@@ -2,6 +2,8 @@
 
 use crate::io::open_files::Remedy;
 use nix::errno::Errno;
+use nix::sys::signal::kill;
+use nix::unistd::Pid;
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -199,10 +201,16 @@ impl fmt::Display for LockHolder {
             Some(process) if process == std::process::id() => {
                 write!(formatter, "this process ({process}) already")
             }
-            Some(process) => write!(formatter, "process {process}"),
-            None => formatter.write_str("another process"),
+            Some(process) if exists(process) => write!(formatter, "process {process}"),
+            _ => formatter.write_str("another process"),
         }
     }
+}
+
+/// Whether there is such a process: one that was killed leaves its id, and the next holder may leave none.
+fn exists(process: u32) -> bool {
+    let Ok(process) = i32::try_from(process) else { return false };
+    process > 0 && kill(Pid::from_raw(process), None) != Err(Errno::ESRCH)
 }
 
 #[cfg(test)]
@@ -214,11 +222,23 @@ mod tests {
         let error = IoError::at(Operation::Read, "db/log-1", 4096, ErrorKind::UnexpectedEof.into());
         assert_eq!(error.to_string(), "read db/log-1 at byte 4096: unexpected end of file");
         assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
-        let error = IoError::Locked { directory: "db".into(), holder: Some(0) };
-        assert_eq!(
-            error.to_string(),
-            "database db is open in process 0; close it there, or work through that process"
+    }
+
+    #[test]
+    fn a_refusal_names_the_holder_of_a_lock_unless_that_has_ended() {
+        let told = |holder| IoError::Locked { directory: "db".into(), holder }.to_string();
+        let parent = std::os::unix::process::parent_id();
+        let text = told(Some(parent));
+        let expected = format!(
+            "database db is open in process {parent}; close it there, or work through that process"
         );
+        assert_eq!(text, expected);
+        let mut ended = std::process::Command::new("true").spawn().unwrap();
+        ended.wait().unwrap();
+        for holder in [Some(ended.id()), Some(0), Some(u32::MAX), None] {
+            let text = told(holder);
+            assert!(text.contains("is open in another process; "), "{holder:?}: {text}");
+        }
     }
 
     #[test]

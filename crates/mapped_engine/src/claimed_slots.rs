@@ -86,10 +86,7 @@ impl ReaderLock {
     ///
     /// # Errors
     /// [`IoError::Locked`] if a process has it; what the system says.
-    pub(crate) fn take_one(
-        directory: &Arc<dyn Directory>,
-        claim: u32,
-    ) -> std::result::Result<Self, IoError> {
+    pub(crate) fn take_one(directory: &Arc<dyn Directory>, claim: u32) -> std::result::Result<Self, IoError> {
         let lock = directory.lock_exclusive(&reader_file(claim))?;
         Ok(Self { directory: Arc::clone(directory), claim, _lock: lock })
     }

@@ -100,10 +100,13 @@ fn what_writes_is_refused_beside_a_writer_whichever_way_it_comes() {
         (8, &["index", "create", "people.eg", "Person", "name"]),
         (8, &["backup", "people.eg", "copy.eg"]),
         (8, &["check", "people.eg"]),
+        (8, &["serve", "people.eg", "--listen", "127.0.0.1:0"]),
     ] {
         let ran = folder.run(arguments);
         assert_eq!((ran.code, ran.err.contains(&process)), (Some(code), true), "{arguments:?} {ran:?}");
     }
+    let served = folder.run(&["serve", "people.eg", "--listen", "127.0.0.1:0"]);
+    assert!(served.err.contains("`eg.open(path, read_only=True)` read"), "{served:?}");
     assert_eq!(database.gremlin("g.V().count()").one::<i64>().unwrap(), 3);
     folder
         .run(&["query", "ws://localhost", "g.V()", "--read-only"])

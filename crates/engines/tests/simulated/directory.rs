@@ -11,7 +11,9 @@
 //! fails and changes nothing, and the disk goes on under a new handle.
 
 use crate::simulated::disk::{Change, Disk, FileNumber, Synced};
-use evergraph_storage::io::directory::{Directory, File, LockGuard, LockState, OpenMode, check_alignment, check_name};
+use evergraph_storage::io::directory::{
+    Directory, File, LockGuard, LockState, OpenMode, check_alignment, check_name,
+};
 use evergraph_storage::io::error::{IoError, Operation};
 use evergraph_storage::io::mapping::{ByteMapping, HeapBytes, WORD_BYTES, WordMapping};
 use evergraph_storage::io::write_unit::WriteUnit;

@@ -39,7 +39,8 @@ fn join(directory: &MemoryDirectory) -> Result<Arc<Live>> {
 }
 
 fn claim(live: &Arc<Live>, directory: &MemoryDirectory) -> Result<ClaimedSlots> {
-    let (clock, directory) = (Arc::new(ManualClock::new(0)), Arc::new(directory.clone()) as Arc<dyn Directory>);
+    let (clock, directory) =
+        (Arc::new(ManualClock::new(0)), Arc::new(directory.clone()) as Arc<dyn Directory>);
     ClaimedSlots::claim(Arc::clone(live), &directory, std::process::id(), clock)
 }
 

@@ -15,9 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::io::directory::{
-    Directory, File, LockGuard, LockState, OpenMode, check_alignment, check_name,
-};
+use crate::io::directory::{Directory, File, LockGuard, LockState, OpenMode, check_alignment, check_name};
 use crate::io::error::{IoError, Operation};
 use crate::io::folder::Folder;
 use crate::io::mapping::{ByteMapping, StoreOrder, WordMapping};

@@ -229,9 +229,8 @@ mod tests {
         let told = |holder| IoError::Locked { directory: "db".into(), holder }.to_string();
         let parent = std::os::unix::process::parent_id();
         let text = told(Some(parent));
-        let expected = format!(
-            "database db is open in process {parent}; close it there, or work through that process"
-        );
+        let expected =
+            format!("database db is open in process {parent}; close it there, or work through that process");
         assert_eq!(text, expected);
         let mut ended = std::process::Command::new("true").spawn().unwrap();
         ended.wait().unwrap();

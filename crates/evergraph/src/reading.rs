@@ -8,9 +8,7 @@ use evergraph_engines::kind::EngineKind;
 use evergraph_engines::reader;
 use evergraph_graph::error::Result;
 pub use evergraph_mapped_engine::reader::processes::{DatabaseProcesses, OldestSnapshot, ReaderProcess};
-use evergraph_storage::io::directory::{Directory, LockState};
-use evergraph_storage::io::disk::DiskDirectory;
-use evergraph_storage::unfinished_directory::LOCK_NAME;
+use evergraph_storage::io::directory::Directory;
 use std::path::Path;
 use std::process;
 use std::sync::Arc;
@@ -83,16 +81,8 @@ impl Database {
     pub fn writer_process(&self) -> Option<u32> {
         match &self.open {
             Opened::ToWrite(_) => Some(process::id()),
-            // One that was killed could say nothing.
-            Opened::ToRead(open) => open.store().writer_process().filter(|_| self.is_locked()),
+            Opened::ToRead(open) => open.store().writer_process(),
         }
-    }
-
-    fn is_locked(&self) -> bool {
-        let Some(directory) = self.path.as_deref().and_then(|path| DiskDirectory::open(path).ok()) else {
-            return false;
-        };
-        matches!(directory.lock_state(LOCK_NAME), Ok(LockState::Held(_)))
     }
 
     /// Which processes have the database at `path` open: the one that writes it, and those that read it with their snapshots.

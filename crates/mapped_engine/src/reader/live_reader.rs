@@ -22,6 +22,7 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::io::clock::Clock;
 use evergraph_storage::io::directory::{Directory, LockState, OpenMode};
 use evergraph_storage::io::error::IoError;
+use evergraph_storage::io::process::process_exists;
 use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::sync::{Condvar, Mutex};
 use evergraph_storage::timeline::shared_readable::SharedReadable;
@@ -86,12 +87,19 @@ impl LiveReader {
         drop(joined);
     }
 
-    /// The process that writes, if one is known to: not whether it was killed.
+    /// The process that writes, if one is known to.
+    ///
+    /// Cost: a look at the database's lock.
     #[must_use]
     pub fn writer(&self) -> Option<u32> {
         let joined = self.joined.lock().clone();
-        let live = joined.as_ref().map(|joined| joined.live()).filter(|live| live.is_open());
-        live.map(|live| live.head().process)
+        let live = joined.as_ref().map(|joined| joined.live()).filter(|live| live.is_open())?;
+        // One that was killed closes nothing. Who holds the lock by now may write, or have left no id.
+        let holder = match presence(&*self.directory) {
+            Ok(WriterPresence::Present(holder)) => holder.unwrap_or(live.head().process),
+            Ok(WriterPresence::Gone) | Err(_) => return None,
+        };
+        Some(holder).filter(|holder| process_exists(*holder))
     }
 
     /// What is read now.

@@ -768,6 +768,14 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_that_is_removed_while_it_is_open_is_told() {
+        let (_place, directory) = temporary();
+        std::fs::remove_dir(directory.location()).unwrap();
+        let text = directory.create("log-1").unwrap_err().to_string();
+        assert!(text.contains("the folder was removed"), "{text}");
+    }
+
+    #[test]
     fn a_file_is_no_database_directory() {
         let (place, directory) = temporary();
         directory.write_all_new("file", b"").unwrap();

@@ -1,9 +1,8 @@
 //! I/O error: the failed operation, the file, the byte offset, and the system's message.
 
 use crate::io::open_files::Remedy;
+use crate::io::process::process_exists;
 use nix::errno::Errno;
-use nix::sys::signal::kill;
-use nix::unistd::Pid;
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -96,11 +95,12 @@ impl fmt::Display for Operation {
 pub enum IoError {
     /// The system refused; nothing is promised about how much of a write happened.
     #[error(
-        "{operation} {}{}: {source}{}{}",
+        "{operation} {}{}: {source}{}{}{}",
         path.display(),
         AtOffset(*offset),
         Remedy(source),
-        MapRemedy(*operation, source)
+        MapRemedy(*operation, source),
+        GoneFolder(*operation, source)
     )]
     Failed {
         /// What was asked.
@@ -193,6 +193,18 @@ impl fmt::Display for MapRemedy<'_> {
     }
 }
 
+/// What it means that a file can't be made since something is not there: directories are open when they are used.
+struct GoneFolder<'a>(Operation, &'a std::io::Error);
+
+impl fmt::Display for GoneFolder<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 != Operation::Create || self.1.kind() != ErrorKind::NotFound {
+            return Ok(());
+        }
+        formatter.write_str(": the folder was removed while it was in use")
+    }
+}
+
 struct LockHolder(Option<u32>);
 
 impl fmt::Display for LockHolder {
@@ -201,16 +213,11 @@ impl fmt::Display for LockHolder {
             Some(process) if process == std::process::id() => {
                 write!(formatter, "this process ({process}) already")
             }
-            Some(process) if exists(process) => write!(formatter, "process {process}"),
+            // One that was killed leaves its id, and the next holder may leave none.
+            Some(process) if process_exists(process) => write!(formatter, "process {process}"),
             _ => formatter.write_str("another process"),
         }
     }
-}
-
-/// Whether there is such a process: one that was killed leaves its id, and the next holder may leave none.
-fn exists(process: u32) -> bool {
-    let Ok(process) = i32::try_from(process) else { return false };
-    process > 0 && kill(Pid::from_raw(process), None) != Err(Errno::ESRCH)
 }
 
 #[cfg(test)]

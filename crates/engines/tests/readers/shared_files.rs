@@ -12,6 +12,7 @@ use evergraph_storage::io::error::Operation;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::open::{OpenOptions, OpenStore};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -100,6 +101,23 @@ fn a_closed_reader_is_not_listed_while_its_handle_lives() {
     assert!(processes(&directory).unwrap().readers.is_empty());
     assert!(shared(&directory).is_empty());
     drop((joined, by_itself));
+}
+
+#[test]
+fn no_copy_has_them() {
+    let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new("db"));
+    let writer = open_writer(&directory);
+    write(&writer, 20);
+    let reader = open(&directory).unwrap();
+    let [copy, converted] =
+        ["copy", "converted"].map(|name| Arc::new(MemoryDirectory::new(name)) as Arc<dyn Directory>);
+    writer.backup(&*copy, &mut |_| ControlFlow::Continue(())).unwrap();
+    writer.convert::<AnyEngine>("mapped", &converted, &mut |_, _, _| ControlFlow::Continue(())).unwrap();
+    for made in [copy, converted] {
+        assert!(shared(&made).is_empty(), "{:?}", shared(&made));
+        check(&open(&made).unwrap());
+    }
+    drop(reader);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::reader::{OpenReader, open_reader, processes};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::view::GraphView as _;
 use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::disk::DiskDirectory;
 use evergraph_storage::io::error::Operation;

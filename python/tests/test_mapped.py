@@ -47,6 +47,7 @@ def test_statistics_say_what_lies_in_files_and_what_waits(tmp_path: Path, circle
         people(db)
         waiting = db.stats()["mapped"]
         assert 0 < waiting["live_bytes"] < waiting["live_limit_bytes"]
+        assert waiting["live_file_bytes"] == (tmp_path / "mapped.eg" / "live").stat().st_size
         assert db.checkpoint() > 0
         stats = db.stats()
         mapped = stats["mapped"]

@@ -149,7 +149,7 @@ pub const MODULES: &[(&str, Floors)] = &[
         "crates/mapped_engine/src",
         &[
             &["words", "shared_record", "extents"],
-            &["live_head", "files"],
+            &["live_head", "files", "free_lines"],
             &["live", "live_file", "slots", "arena"],
             &["claimed_slots", "dead_readers", "tail", "run", "group", "hub_table", "version_reference"],
             &["version", "group_blocks"],
@@ -363,7 +363,13 @@ pub const MODULES: &[(&str, Floors)] = &[
     ),
     (
         "crates/terminal/src",
-        &[&["number", "table"], &["failure"], &["meter", "result_file"], &["console"], &["interrupt"]],
+        &[
+            &["number", "table", "file_size_limit"],
+            &["failure"],
+            &["meter", "result_file"],
+            &["console"],
+            &["interrupt"],
+        ],
     ),
     (
         "crates/show/src",

@@ -18,7 +18,7 @@
 //! Source: DGAP (SC 2023), section 2.1; mmap(2), `MAP_SYNC`.
 
 use crate::io::cache_line::CacheLines;
-use crate::io::directory::{Directory, File, LockGuard, OpenMode, check_alignment};
+use crate::io::directory::{Directory, File, LockGuard, LockState, OpenMode, check_alignment};
 use crate::io::disk::{DiskDirectory, allocate};
 use crate::io::error::{IoError, Operation};
 use crate::io::mapping::{ByteMapping, StoreOrder, WORD_BYTES, WordMapping};
@@ -236,6 +236,10 @@ impl Directory for DaxDirectory {
 
     fn lock_unchanged(&self, name: &str) -> Result<Option<LockGuard>, IoError> {
         self.inner.lock_unchanged(name)
+    }
+
+    fn lock_state(&self, name: &str) -> Result<LockState, IoError> {
+        self.inner.lock_state(name)
     }
 }
 

@@ -69,6 +69,16 @@ impl Folder {
         }
     }
 
+    /// Whether `file` is the one of this name.
+    pub(crate) fn has(&self, name: &str, file: &SystemFile) -> Result<bool> {
+        let open = rustix::fs::fstat(file)?;
+        match rustix::fs::statat(&self.0, name, AtFlags::empty()) {
+            Ok(named) => Ok((named.st_dev, named.st_ino) == (open.st_dev, open.st_ino)),
+            Err(Errno::NOENT) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Gives a file another name; what had that is gone.
     pub(crate) fn rename(&self, from: &str, to: &str) -> Result<()> {
         Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)

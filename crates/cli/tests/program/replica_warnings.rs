@@ -1,6 +1,6 @@
 //! What `evergraph replica` says of a source that does not show all, and of errors that pass.
 
-use crate::replicas::{Shop, following, run_until_now};
+use crate::replicas::{Shop, following, get_until, run_until_now};
 use crate::support::{Folder, program};
 use evergraph_replica::private_server::PrivateServerOptions;
 use std::io::{BufRead as _, BufReader};
@@ -95,4 +95,32 @@ fn two_wal_senders_do_and_a_check_says_when_fewer_are_free() {
         let until: &[&str] = if command == "run" { &["--until", "now"] } else { &[] };
         shop.run(&folder, &[&["replica", command, "shop.eg"], until, &following[..]].concat()).succeeded();
     }
+}
+
+/// An address that is taken was told behind the copy, and while that ran nobody answered.
+#[test]
+fn metrics_are_there_during_the_copy_or_refused_before_it() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    let following = following(&shop, &folder, &url);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let run = |address: &str| [&["replica", "run", "shop.eg", "--metrics", address], &following[..]].concat();
+    shop.run(&folder, &run(&address)).failed(7, &["listen for metrics at", &address]);
+    shop.run(&folder, &run("0.0.0.0:0")).failed(2, &["listen on 127.0.0.1"]);
+    assert!(!folder.path("shop.eg").exists());
+
+    let mut holder = shop.connect();
+    holder.query("hold a table of", "BEGIN; LOCK TABLE customer IN ACCESS EXCLUSIVE MODE").unwrap();
+    let mut program = program();
+    program.args(run("127.0.0.1:0")).current_dir(folder.root()).env("PGPASSWORD", shop.password());
+    let mut child = program.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut errors = BufReader::new(child.stderr.take().unwrap()).lines();
+    let line = errors.find(|line| line.as_ref().unwrap().contains("metrics at http://")).unwrap().unwrap();
+    let address = line.split("http://").nth(1).unwrap().split('/').next().unwrap();
+    get_until(address, "evergraph_replica_state{database=\"shop\",state=\"copying\"} 1.0\n");
+    holder.query("let go of", "COMMIT").unwrap();
+    get_until(address, "evergraph_replica_state{database=\"shop\",state=\"following\"} 1.0\n");
+    folder.run(&["replica", "stop", "shop.eg"]).succeeded();
+    assert!(child.wait().unwrap().success());
 }

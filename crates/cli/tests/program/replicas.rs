@@ -289,7 +289,7 @@ fn a_replica_in_the_background_is_told_about_measured_and_stopped() {
 }
 
 /// What `GET /metrics` says once that has `wanted`.
-fn get_until(address: &str, wanted: &str) -> String {
+pub fn get_until(address: &str, wanted: &str) -> String {
     let began = Instant::now();
     loop {
         let mut stream = TcpStream::connect(address).unwrap();

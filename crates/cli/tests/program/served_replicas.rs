@@ -2,6 +2,7 @@
 
 use crate::replicas::{Shop, drop_slot_of, following, run_until_now};
 use crate::support::{Folder, Served, eventually};
+use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 #[test]
@@ -60,6 +61,64 @@ fn serve(shop: &Shop, folder: &Folder) -> Served {
         format!("[[serve.replica]]\ndatabase = 'shop.eg'\nsource = '{url}'\nmapping = 'shop.toml'\nmemory = '256MiB'\n"),
     );
     folder.serve_with(&[("PGPASSWORD", shop.password())], &["--config", "server.toml"])
+}
+
+/// A resync that was killed keeps log at the source, or leaves no database under the name of the old one.
+#[test]
+fn a_server_finishes_a_resync_that_died_in_its_swap() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    let following = following(&shop, &folder, &url);
+    run_until_now(&shop, &folder, &following).succeeded();
+    let copy_anew = || {
+        let run = ["replica", "run", "shop.eg.resync", "--until", "now"];
+        shop.run(&folder, &[&run[..], &following].concat()).succeeded();
+    };
+    // As between the two renames: the old database is away, its slot dropped, and the new one not in its place.
+    let die_in_swap = || {
+        shop.query(&drop_slot_of(&folder, "shop.eg"));
+        folder.write("shop.eg/replaced-by-resync", "");
+        fs::rename(folder.path("shop.eg"), folder.path("shop.eg.resync-old")).unwrap();
+    };
+    let is_finished = || {
+        !["shop.eg.resync", "shop.eg.resync-old", "shop.eg/replaced-by-resync"]
+            .iter()
+            .any(|name| folder.path(name).exists())
+    };
+    let slots = "SELECT 1::text FROM pg_replication_slots WHERE database = current_database()";
+
+    shop.query("INSERT INTO customer VALUES (3, 'Cem', true)");
+    copy_anew();
+    die_in_swap();
+    let served = serve(&shop, &folder);
+    assert!(is_finished());
+    eventually("it follows", || served.get("/readyz").ends_with("\r\n\r\nready\n"));
+    let count = ["query", &served.url(), "g.V().hasLabel('Customer').count()", "--quiet"];
+    assert_eq!(folder.run(&count).succeeded().out, "3\n");
+    assert_eq!(shop.query(slots).len(), 1, "the copy was not made once more");
+
+    // Before its swap, and beside a server that goes on.
+    copy_anew();
+    let status = served.get("/databases/shop/replica");
+    assert!(status.contains("\"state\":\"following\"") && status.contains("shop.eg.resync\""), "{status}");
+    assert!(served.ask("POST", "/databases/shop/close").contains("\"state\":\"closed\""));
+    shop.query("INSERT INTO customer VALUES (4, 'Dan', true)");
+    die_in_swap();
+    assert!(served.ask("POST", "/databases/shop/open").contains("\"state\":\"open\""));
+    assert!(is_finished());
+    eventually("it has the new row", || folder.run(&count).succeeded().out == "4\n");
+    assert_eq!(shop.query(slots).len(), 1);
+    assert!(served.get("/databases/shop/replica").contains("\"copy\":null"));
+
+    // Killed earlier, it leaves a copy that the log tells of.
+    copy_anew();
+    served.ask("POST", "/databases/shop/close");
+    served.ask("POST", "/databases/shop/open");
+    let ended = served.end("-TERM");
+    assert!(
+        ended.err.contains("shop.eg.resync: a resync began it, and the source keeps log for it"),
+        "{ended:?}"
+    );
 }
 
 #[test]

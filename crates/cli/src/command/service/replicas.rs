@@ -10,6 +10,7 @@
 use crate::amount;
 use crate::command::replica::run::{FollowingArguments, stop};
 use crate::command::replica::samples::{samples, state_samples};
+use crate::command::replica::status::{KEEPS_LOG, left_copy};
 use crate::settings::inline_table::InlineTable;
 use clap::Args;
 use evergraph::Database;
@@ -193,6 +194,9 @@ impl ServedReplica {
 
     /// Begins in `database`, on a thread of its own.
     fn begin_in(self: &Arc<Self>, database: Database, lifecycle: &mut Lifecycle) -> Result<()> {
+        if let Some(copy) = left_copy(&self.setting.database)? {
+            tracing::warn!(target: target::SERVER, database = &*self.name, "{copy}: {KEEPS_LOG}");
+        }
         let cancel = CancelFlag::default();
         *self.phase() = Phase::Starting("checking".to_owned());
         let (replica, flag) = (Arc::clone(self), cancel.clone());
@@ -231,6 +235,19 @@ impl ServedReplica {
             *phase = Phase::Starting(text);
         };
         Replica::start(database, Box::new(source), options, &progress, cancel)
+    }
+
+    /// Its status, without what is beside its database.
+    fn own_status(&self) -> Json {
+        let replica = match &*self.phase() {
+            Phase::Starting(progress) => return json!({"state": "copying", "progress": progress}),
+            Phase::Failed(cause, remedy) => {
+                return json!({"state": "paused", "cause": cause, "remedy": remedy});
+            }
+            Phase::Ended => return json!({"state": "stopped"}),
+            Phase::Running(replica) => Arc::clone(replica),
+        };
+        serde_json::to_value(replica.status()).expect("a status is a document")
     }
 
     fn start_again(self: &Arc<Self>) -> Result<()> {
@@ -329,15 +346,9 @@ impl DatabaseFollower for ServedReplica {
     }
 
     fn status(&self) -> Json {
-        let replica = match &*self.phase() {
-            Phase::Starting(progress) => return json!({"state": "copying", "progress": progress}),
-            Phase::Failed(cause, remedy) => {
-                return json!({"state": "paused", "cause": cause, "remedy": remedy});
-            }
-            Phase::Ended => return json!({"state": "stopped"}),
-            Phase::Running(replica) => Arc::clone(replica),
-        };
-        serde_json::to_value(replica.status()).expect("a status is a document")
+        let mut status = self.own_status();
+        status["copy"] = json!(left_copy(&self.setting.database).unwrap_or_default());
+        status
     }
 
     fn problem(&self) -> Option<String> {

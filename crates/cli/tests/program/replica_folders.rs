@@ -41,6 +41,21 @@ fn a_resync_refuses_what_is_not_a_replica_before_it_copies() {
     assert_eq!(one(&folder, "g.V().hasLabel('Own').count()"), "1");
 }
 
+/// A comparison of an empty database copied the tables into it, and made a slot and a publication at the source.
+#[test]
+fn a_comparison_of_what_is_not_a_replica_changes_nothing() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::with_social(), shop.url());
+    let following = following(&shop, &folder, &url);
+    Database::open(folder.path("empty.eg")).unwrap().close().unwrap();
+    for database in ["empty.eg", "social.eg"] {
+        let verify = [&["replica", "verify", database], &following[..]].concat();
+        shop.run(&folder, &verify).failed(2, &[database, "is not a replica"]);
+    }
+    assert!(shop.query("SELECT 1::text FROM pg_publication").is_empty() && shop.query(SLOTS).is_empty());
+    folder.run(&["query", "empty.eg", "g.addV('Own')"]).succeeded();
+}
+
 #[test]
 fn a_resync_of_a_replica_that_is_read_waits_with_the_swap() {
     let Some(shop) = Shop::new() else { return };

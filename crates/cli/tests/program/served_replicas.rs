@@ -122,6 +122,35 @@ fn a_server_finishes_a_resync_that_died_in_its_swap() {
 }
 
 #[test]
+fn a_hang_up_starts_a_replica_again_that_could_not_begin_or_was_stopped() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    following(&shop, &folder, &url);
+    shop.query("ALTER TABLE product REPLICA IDENTITY NOTHING");
+    let served = serve(&shop, &folder);
+    let has_status = |words: &[&str]| {
+        let status = served.get("/databases/shop/replica");
+        words.iter().all(|words| status.contains(words))
+    };
+    eventually("it cannot begin", || {
+        has_status(&["\"state\":\"paused\"", "FAILS AT THE SOURCE", "send the server SIGHUP"])
+    });
+    shop.query("ALTER TABLE product REPLICA IDENTITY DEFAULT");
+    served.signal("-HUP");
+    eventually("it follows", || served.get("/readyz").ends_with("\r\n\r\nready\n"));
+
+    let stopped = folder.run(&["replica", "stop", "shop.eg"]).succeeded().out;
+    assert!(stopped.contains(" has stopped following, at "), "{stopped}");
+    eventually("it was stopped", || has_status(&["\"state\":\"stopped\""]));
+    assert!(served.get("/readyz").contains("degraded: a replica was stopped"));
+    shop.query("INSERT INTO customer VALUES (3, 'Cem', true)");
+    let count = ["query", &served.url(), "g.V().hasLabel('Customer').count()", "--quiet"];
+    assert_eq!(folder.run(&count).succeeded().out, "2\n", "it is read as before");
+    served.signal("-HUP");
+    eventually("it has the new row", || folder.run(&count).succeeded().out == "3\n");
+}
+
+#[test]
 fn a_server_is_not_ready_before_the_source_of_its_replica_was_compared() {
     let Some(shop) = Shop::new() else { return };
     let (folder, url) = (Folder::new(), shop.url());

@@ -128,8 +128,8 @@ struct Lifecycle {
 }
 
 enum Phase {
-    /// It checks and copies; how far that is.
-    Starting(String),
+    /// It checks and copies, or goes on with what was copied before: the name of that state, and how far it is.
+    Starting(&'static str, String),
     Running(Arc<Replica>),
     /// It could not begin: why, and what to do.
     Failed(String, &'static str),
@@ -198,7 +198,12 @@ impl ServedReplica {
             tracing::warn!(target: target::SERVER, database = &*self.name, "{copy}: {KEEPS_LOG}");
         }
         let cancel = CancelFlag::default();
-        *self.phase() = Phase::Starting("checking".to_owned());
+        // A database that follows already copies nothing. What cannot be read of it is told by the start.
+        let state = match Replica::follows(&database) {
+            Ok(true) => ReplicaState::Reconnecting,
+            _ => ReplicaState::Copying,
+        };
+        *self.phase() = Phase::Starting(state.name(), "checking".to_owned());
         let (replica, flag) = (Arc::clone(self), cancel.clone());
         let work = move || {
             let started = replica.started(database.clone(), &flag);
@@ -229,10 +234,10 @@ impl ServedReplica {
                 None => format!("{} rows of {}", progress.rows, progress.table),
             };
             let mut phase = self.phase();
-            if progress.wait.is_some() && !matches!(&*phase, Phase::Starting(before) if *before == text) {
+            if progress.wait.is_some() && !matches!(&*phase, Phase::Starting(_, before) if *before == text) {
                 tracing::warn!(target: target::SERVER, database = &*self.name, "its replica waits: {text}");
             }
-            *phase = Phase::Starting(text);
+            *phase = Phase::Starting(ReplicaState::Copying.name(), text);
         };
         Replica::start(database, Box::new(source), options, &progress, cancel)
     }
@@ -240,7 +245,7 @@ impl ServedReplica {
     /// Its status, without what is beside its database.
     fn own_status(&self) -> Json {
         let replica = match &*self.phase() {
-            Phase::Starting(progress) => return json!({"state": "copying", "progress": progress}),
+            Phase::Starting(state, progress) => return json!({"state": state, "progress": progress}),
             Phase::Failed(cause, remedy) => {
                 return json!({"state": "paused", "cause": cause, "remedy": remedy});
             }
@@ -254,7 +259,7 @@ impl ServedReplica {
         let mut lifecycle = self.lifecycle();
         let Some(database) = lifecycle.database.clone() else { return Ok(()) };
         let is_over = match &*self.phase() {
-            Phase::Starting(_) | Phase::Ended => false,
+            Phase::Starting(..) | Phase::Ended => false,
             Phase::Failed(..) => true,
             Phase::Running(replica) => {
                 matches!(replica.status().state, ReplicaState::Paused { .. } | ReplicaState::Stopped)
@@ -276,14 +281,14 @@ impl ServedReplica {
         let phase = std::mem::replace(&mut *self.phase(), Phase::Ended);
         match phase {
             Phase::Running(replica) => stop(replica),
-            Phase::Starting(_) | Phase::Failed(..) | Phase::Ended => Ok(()),
+            Phase::Starting(..) | Phase::Failed(..) | Phase::Ended => Ok(()),
         }
     }
 
     /// Its state, and what to say of it.
     fn state(&self) -> (&'static str, Option<String>) {
         match &*self.phase() {
-            Phase::Starting(_) => (ReplicaState::Copying.name(), None),
+            Phase::Starting(state, _) => (state, None),
             Phase::Failed(why, _) => ("failed", Some(why.clone())),
             Phase::Ended => (ReplicaState::Stopped.name(), None),
             Phase::Running(replica) => {
@@ -298,7 +303,7 @@ impl ServedReplica {
     fn last_error(&self) -> Option<String> {
         match &*self.phase() {
             Phase::Running(replica) => replica.status().last_error,
-            Phase::Starting(_) | Phase::Failed(..) | Phase::Ended => None,
+            Phase::Starting(..) | Phase::Failed(..) | Phase::Ended => None,
         }
     }
 
@@ -365,7 +370,7 @@ impl DatabaseFollower for ServedReplica {
     fn samples(&self) -> Vec<DatabaseSample> {
         let present = match &*self.phase() {
             Phase::Running(replica) => return samples(replica),
-            Phase::Starting(_) => "copying",
+            Phase::Starting(state, _) => state,
             // As its status says.
             Phase::Failed(..) => "paused",
             Phase::Ended => "stopped",

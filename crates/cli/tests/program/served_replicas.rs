@@ -115,6 +115,7 @@ fn a_server_finishes_a_resync_that_died_in_its_swap() {
     served.ask("POST", "/databases/shop/close");
     served.ask("POST", "/databases/shop/open");
     let ended = served.end("-TERM");
+    assert!(!ended.err.contains("its replica is copying"), "all was copied before: {ended:?}");
     assert!(
         ended.err.contains("shop.eg.resync: a resync began it, and the source keeps log for it"),
         "{ended:?}"

@@ -105,6 +105,10 @@ fn a_source_that_does_not_answer_is_forgotten_on_request_alone() {
     run_until_now(&shop, &folder, &following).succeeded();
     let detach = ["replica", "detach", "shop.eg", "--source", &url];
     folder.run_with(&[("PGPASSWORD", "wrong")], &detach).failed(2, &["password", "--forget-source"]);
+    let run = [&["replica", "run", "shop.eg"], &following[..]].concat();
+    let paused = folder.run_with(&[("PGPASSWORD", "wrong")], &run);
+    assert!(!paused.err.contains("shop.eg: follows"), "it never did: {paused:?}");
+    paused.failed(2, &["has paused at", "password"]);
     let nobody = "postgres://ann@127.0.0.1:1/shop?connect_timeout=2";
     let detach = ["replica", "detach", "shop.eg", "--source", nobody];
     folder.run(&detach).failed(7, &["127.0.0.1:1/shop", "--forget-source"]);

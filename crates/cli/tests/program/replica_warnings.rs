@@ -52,7 +52,6 @@ fn each_new_error_is_a_line_and_so_is_that_it_follows_again() {
         }
     };
     line_with("shop.eg: follows");
-    // The line is written before the first stream begins.
     let walsender = "SELECT pg_terminate_backend(active_pid)::text FROM pg_replication_slots
         WHERE database = current_database() AND active";
     crate::support::eventually("it streams", || shop.query(walsender).len() == 1);
@@ -105,15 +104,17 @@ fn metrics_are_there_during_the_copy_or_refused_before_it() {
     let following = following(&shop, &folder, &url);
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let run = |address: &str| [&["replica", "run", "shop.eg", "--metrics", address], &following[..]].concat();
-    shop.run(&folder, &run(&address)).failed(7, &["listen for metrics at", &address]);
-    shop.run(&folder, &run("0.0.0.0:0")).failed(2, &["listen on 127.0.0.1"]);
+    shop.run(&folder, &with_metrics(&address, &following)).failed(7, &["listen for metrics at", &address]);
+    shop.run(&folder, &with_metrics("0.0.0.0:0", &following)).failed(2, &["listen on 127.0.0.1"]);
     assert!(!folder.path("shop.eg").exists());
 
     let mut holder = shop.connect();
     holder.query("hold a table of", "BEGIN; LOCK TABLE customer IN ACCESS EXCLUSIVE MODE").unwrap();
     let mut program = program();
-    program.args(run("127.0.0.1:0")).current_dir(folder.root()).env("PGPASSWORD", shop.password());
+    program
+        .args(with_metrics("127.0.0.1:0", &following))
+        .current_dir(folder.root())
+        .env("PGPASSWORD", shop.password());
     let mut child = program.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut errors = BufReader::new(child.stderr.take().unwrap()).lines();
     let line = errors.find(|line| line.as_ref().unwrap().contains("metrics at http://")).unwrap().unwrap();
@@ -123,4 +124,9 @@ fn metrics_are_there_during_the_copy_or_refused_before_it() {
     get_until(address, "evergraph_replica_state{database=\"shop\",state=\"following\"} 1.0\n");
     folder.run(&["replica", "stop", "shop.eg"]).succeeded();
     assert!(child.wait().unwrap().success());
+}
+
+/// The arguments of a replica that shows its metrics at `address`.
+fn with_metrics<'a>(address: &'a str, following: &[&'a str]) -> Vec<&'a str> {
+    [&["replica", "run", "shop.eg", "--metrics", address], following].concat()
 }

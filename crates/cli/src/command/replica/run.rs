@@ -395,10 +395,9 @@ fn follow(
     let meter = context.console.meter();
     let mut told = Instant::now();
     let mut patience = Patience::new(UNFOLLOWED_TIME_MAX);
-    let mut news = ErrorNews::default();
+    let (mut news, mut has_followed) = (ErrorNews::default(), false);
     let database = arguments.database.display().to_string();
     let database = visible(&database);
-    context.console.note_off_terminal(format!("{database}: follows"));
     if let Some(copy) = left_copy(&arguments.database)? {
         context.console.note(format!("{}: {KEEPS_LOG}", visible(&copy)));
     }
@@ -410,7 +409,9 @@ fn follow(
             _ => {}
         }
         meter.tell("replica", None, || line(&status));
-        if let Some(news) = news.of(&status) {
+        let is_first = !has_followed && status.state == ReplicaState::Following;
+        has_followed |= is_first;
+        if let Some(news) = news.of(&status).or_else(|| is_first.then(|| "follows".to_owned())) {
             context.console.note_off_terminal(format!("{database}: {news}"));
         }
         if told.elapsed() >= LINE_EVERY {

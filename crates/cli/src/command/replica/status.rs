@@ -123,7 +123,7 @@ impl StatusReport {
             false => match &self.status.state {
                 ReplicaState::Stopped => {
                     format!(
-                        "{pid} follows no longer, since {since}; `evergraph replica run` goes on, or SIGHUP to a server that has \
+                        "{pid} stopped following {since} ago; `evergraph replica run` goes on, or SIGHUP to a server that has \
                          it open"
                     )
                 }
@@ -181,7 +181,7 @@ mod tests {
         let (is_following, text) = report(false, 60.0, ReplicaState::Following);
         assert!(!is_following && text.contains("process       7 is gone; what follows is"), "{text}");
         let (is_following, text) = report(false, 60.0, ReplicaState::Stopped);
-        assert!(!is_following && text.contains("process       7 follows no longer, since "), "{text}");
+        assert!(!is_following && text.contains("process       7 stopped following "), "{text}");
         let paused = ReplicaState::Paused { cause: "the slot is gone".into(), remedy: "resync".into() };
         let (_, text) = report(false, 60.0, paused);
         assert!(text.contains("7 has ended, ") && !text.contains("goes on"), "{text}");

@@ -136,6 +136,9 @@ fn a_hang_up_starts_a_replica_again_that_could_not_begin_or_was_stopped() {
     eventually("it cannot begin", || {
         has_status(&["\"state\":\"paused\"", "FAILS AT THE SOURCE", "send the server SIGHUP"])
     });
+    // With anything in it, the database could never become the replica's.
+    let write = folder.run(&["query", &served.url(), "g.addV('Customer')"]);
+    assert!(write.code == Some(2) && write.err.contains("follows"), "{write:?}");
     shop.query("ALTER TABLE product REPLICA IDENTITY DEFAULT");
     served.signal("-HUP");
     eventually("it follows", || served.get("/readyz").ends_with("\r\n\r\nready\n"));

@@ -14,6 +14,7 @@ use crate::command::replica::status::{KEEPS_LOG, left_copy};
 use crate::settings::inline_table::InlineTable;
 use clap::Args;
 use evergraph::Database;
+use evergraph::ownership::Ownership;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_replica::copy::options::CopyProgress;
@@ -131,8 +132,9 @@ enum Phase {
     /// It checks and copies, or goes on with what was copied before: the name of that state, and how far it is.
     Starting(&'static str, String),
     Running(Arc<Replica>),
-    /// It could not begin: why, and what to do.
-    Failed(String, &'static str),
+    /// It could not begin: why, and what to do. The ownership keeps a database without a graph so until the next attempt, which
+    /// needs it like that.
+    Failed(String, &'static str, Option<Ownership>),
     Ended,
 }
 
@@ -211,9 +213,9 @@ impl ServedReplica {
                 Ok(started) => Phase::Running(Arc::new(started)),
                 // A graph that could not be written, as on a full disk, leaves a database that takes no more commits.
                 Err(error) if WriteHealth::of(&database).reason().is_some() => {
-                    Phase::Failed(error.to_string(), OPEN_AGAIN)
+                    Phase::Failed(error.to_string(), OPEN_AGAIN, None)
                 }
-                Err(error) => Phase::Failed(error.to_string(), BEGIN_AGAIN),
+                Err(error) => Phase::Failed(error.to_string(), BEGIN_AGAIN, replica.kept_empty(&database)),
             };
         };
         let thread = thread::Builder::new().name("server-replica".to_owned()).spawn(work);
@@ -246,13 +248,25 @@ impl ServedReplica {
     fn own_status(&self) -> Json {
         let replica = match &*self.phase() {
             Phase::Starting(state, progress) => return json!({"state": state, "progress": progress}),
-            Phase::Failed(cause, remedy) => {
+            Phase::Failed(cause, remedy, _) => {
                 return json!({"state": "paused", "cause": cause, "remedy": remedy});
             }
             Phase::Ended => return json!({"state": "stopped"}),
             Phase::Running(replica) => Arc::clone(replica),
         };
         serde_json::to_value(replica.status()).expect("a status is a document")
+    }
+
+    /// Refuses what clients write to a database that has no graph and follows nothing yet.
+    fn kept_empty(&self, database: &Database) -> Option<Ownership> {
+        let is_empty = database.statistics().is_ok_and(|statistics| statistics.vertices_count() == 0);
+        if !is_empty || database.source().is_some() {
+            return None;
+        }
+        let source = &self.setting.following.source;
+        let place = source.source(&CancelFlag::default()).map(|source| source.settings().place());
+        // Of a database that cannot be owned nothing is lost but this.
+        database.own(&place.unwrap_or_else(|_| source.to_string())).ok()
     }
 
     fn start_again(self: &Arc<Self>) -> Result<()> {
@@ -281,6 +295,11 @@ impl ServedReplica {
         let phase = std::mem::replace(&mut *self.phase(), Phase::Ended);
         match phase {
             Phase::Running(replica) => stop(replica),
+            // What is not given back names the same source.
+            Phase::Failed(_, _, Some(ownership)) => {
+                let _kept = ownership.release();
+                Ok(())
+            }
             Phase::Starting(..) | Phase::Failed(..) | Phase::Ended => Ok(()),
         }
     }
@@ -289,7 +308,7 @@ impl ServedReplica {
     fn state(&self) -> (&'static str, Option<String>) {
         match &*self.phase() {
             Phase::Starting(state, _) => (state, None),
-            Phase::Failed(why, _) => ("failed", Some(why.clone())),
+            Phase::Failed(why, ..) => ("failed", Some(why.clone())),
             Phase::Ended => (ReplicaState::Stopped.name(), None),
             Phase::Running(replica) => {
                 let status = replica.status();

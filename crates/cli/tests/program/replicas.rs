@@ -283,13 +283,13 @@ fn a_replica_in_the_background_is_told_about_measured_and_stopped() {
     let (mut child, address) = start();
     get_until(&address, "evergraph_replica_rows_total{database=\"shop\"} 1.0\n");
     let stopped = folder.run(&["replica", "stop", "shop.eg"]).succeeded().out;
-    assert!(stopped.contains(&format!("process {} has stopped at ", child.id())), "{stopped}");
+    assert!(stopped.contains(&format!("process {} has stopped following, at ", child.id())), "{stopped}");
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(one(&folder, "g.V().hasLabel('Customer').count()"), "4");
 }
 
 /// What `GET /metrics` says once that has `wanted`.
-fn get_until(address: &str, wanted: &str) -> String {
+pub fn get_until(address: &str, wanted: &str) -> String {
     let began = Instant::now();
     loop {
         let mut stream = TcpStream::connect(address).unwrap();

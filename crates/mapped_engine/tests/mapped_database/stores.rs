@@ -208,7 +208,7 @@ fn an_array_file_that_is_a_link_is_refused_with_what_to_do() {
     let elsewhere = tempfile::tempdir().unwrap();
     let moved = elsewhere.path().join("moved");
     std::fs::copy(place.path().join(&name), &moved).unwrap();
-    std::fs::remove_file(place.path().join(&name)).unwrap();
+    directory.remove(&name).unwrap();
     std::os::unix::fs::symlink(&moved, place.path().join(&name)).unwrap();
     let error = open().err().expect("it is a link");
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
@@ -221,7 +221,7 @@ fn an_array_file_that_is_a_link_is_refused_with_what_to_do() {
     );
     assert!(!place.path().join("live").exists());
     // It is where it was again.
-    std::fs::remove_file(place.path().join(&name)).unwrap();
+    directory.remove(&name).unwrap();
     std::fs::copy(&moved, place.path().join(&name)).unwrap();
     assert!(open().unwrap().check(&mut go_on).unwrap().is_healthy());
 }

@@ -59,6 +59,8 @@ pub fn take_fitting(blocks: &mut Vec<ArenaBlock>, words: usize) -> Option<ArenaB
 pub struct Arena {
     words: Arc<SharedWords>,
     lines_max: u64,
+    /// The first line of blocks.
+    first: LineNumber,
     space: Mutex<Space>,
     /// Lines of all blocks that are not free. Stored with `space` locked; Relaxed.
     used: AtomicU64,
@@ -93,6 +95,8 @@ enum TakenBlock {
     Closed(LineNumber),
     /// There can be no more regions.
     Exhausted,
+    /// What is free is in pieces that are too short, and no more lines may be taken that were never used.
+    InPieces,
 }
 
 impl Arena {
@@ -102,7 +106,7 @@ impl Arena {
         let free = FreeLines::new(words.sizes());
         let space = Mutex::new(Space { next: first, free, used: 0 });
         let (used, is_short) = (AtomicU64::new(0), AtomicBool::new(false));
-        Self { words, lines_max: bytes_max / LINE_BYTES, space, used, is_short }
+        Self { words, lines_max: bytes_max / LINE_BYTES, first, space, used, is_short }
     }
 
     /// A block for `words` words; its content is anything.
@@ -206,16 +210,15 @@ impl Arena {
             if space.used.saturating_add(lines.into()) > lines_max {
                 return Err(self.full(space.used, words));
             }
-            match self.take_open(&mut space, lines) {
+            let end_max = lines_max.saturating_mul(GROWN).saturating_add(self.first.0.into());
+            match self.take_open(&mut space, lines, end_max) {
                 TakenBlock::Taken(block) => {
                     space.used += u64::from(lines);
                     self.used.store(space.used, Ordering::Relaxed);
                     return Ok(block);
                 }
                 TakenBlock::Exhausted => return Err(self.full(space.used, words)),
-                TakenBlock::Closed(line) if u64::from(line.0) >= lines_max.saturating_mul(GROWN) => {
-                    return Err(self.in_pieces(space.used, words));
-                }
+                TakenBlock::InPieces => return Err(self.in_pieces(space.used, words)),
                 TakenBlock::Closed(line) => {
                     drop(space);
                     self.words.line(line)?;
@@ -224,20 +227,24 @@ impl Arena {
         }
     }
 
-    /// Lines that were freed, or else the next ones that were never used. What is left of a region that is too short is free.
-    fn take_open(&self, space: &mut Space, lines: u32) -> TakenBlock {
+    /// Lines that were freed, or else the next ones that were never used, if those end before line `end_max`. What is left of a
+    /// region that is too short is free.
+    fn take_open(&self, space: &mut Space, lines: u32, end_max: u64) -> TakenBlock {
         loop {
             if let Some(line) = space.free.take(lines) {
                 return TakenBlock::Taken(ArenaBlock { line, lines });
+            }
+            if space.free.join_small() {
+                continue;
             }
             let next = space.next;
             let Some(end) = self.words.region_end(next) else { return TakenBlock::Exhausted };
             let left = end.0 - next.0;
             let needed = if left >= lines { next } else { end };
+            if u64::from(needed.0) + u64::from(lines) > end_max {
+                return TakenBlock::InPieces;
+            }
             if !self.words.is_open(needed) {
-                if space.free.join_small() {
-                    continue;
-                }
                 return TakenBlock::Closed(needed);
             }
             if left >= lines {

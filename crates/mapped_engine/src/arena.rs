@@ -521,6 +521,8 @@ mod tests {
         // The second ends at 2^16 lines; nobody opens the third in time.
         arena.allocate(8 * 24_576).unwrap();
         assert!(opened(&words) == 2 && arena.is_short());
+        // What the first one had left.
+        arena.allocate(8 * 14_336).unwrap();
         arena.allocate(8 << 13).unwrap();
         assert_eq!(opened(&words), 3, "some is left for commits");
     }

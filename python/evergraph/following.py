@@ -74,7 +74,8 @@ def replica(
     epochs : int, optional
         How many snapshots stay open by number: 16 by default, at least 2 ms apart.
     progress
-        See ``evergraph.progress``; it shows the copy, and for which transactions the source waits before that begins.
+        See ``evergraph.progress``; it shows the copy, and for which transactions the source waits before that
+        begins.
 
     Returns
     -------

@@ -139,6 +139,7 @@ fn a_database_in_persistent_memory_is_opened_where_stores_are_durable_or_as_an_e
         assert!(!path.exists(), "a refusal leaves no folder behind");
     }
     let db = Database::open_with(&path, &emulated).unwrap();
+    db.create_unique_index("Account", "number").unwrap();
     add(&db, 0..60);
     db.checkpoint().unwrap();
     add(&db, 60..100);

@@ -24,6 +24,10 @@ const SHOP: &str = "
     INSERT INTO orders VALUES (1, 1, '2026-01-02 10:00+00'), (2, 2, '2026-01-03 11:00+00');
     INSERT INTO order_item VALUES (1, 1, 2), (1, 2, 1), (2, 1, 5)";
 
+/// Of the server that tests share: some of them leave slots there.
+const SETTINGS: &[&str] =
+    &["logical_decoding_work_mem=64kB", "max_replication_slots=50", "max_wal_senders=50"];
+
 /// A database of one test.
 pub struct Shop {
     server: Arc<PrivateServer>,
@@ -35,8 +39,7 @@ impl Shop {
     pub fn new() -> Option<Self> {
         static SHARED: OnceLock<Option<Arc<PrivateServer>>> = OnceLock::new();
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        let options =
-            PrivateServerOptions { settings: &["logical_decoding_work_mem=64kB"], ..Default::default() };
+        let options = PrivateServerOptions { settings: SETTINGS, ..Default::default() };
         let server = SHARED.get_or_init(|| start(&options).map(Arc::new)).clone()?;
         Some(Self::in_server(server, format!("shop_{}", NEXT.fetch_add(1, Ordering::Relaxed))))
     }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 const THREADS: usize = 2;
 /// A history that takes longer than this will not end.
-const STUCK_AFTER: Duration = Duration::from_secs(150);
+const STUCK_AFTER: Duration = Duration::from_secs(900);
 /// Fewer images than this are judged on one thread: a replay is to play its seed and no other.
 const FEW: u64 = 1000;
 const PROGRESS_EVERY: Duration = Duration::from_secs(5);

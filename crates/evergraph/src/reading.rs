@@ -30,7 +30,7 @@ impl Database {
     /// While a snapshot is open, the process that writes keeps the versions that it needs: in memory, and in files.
     ///
     /// ```
-    /// use evergraph::{Database, EngineKind, ErrorKind, Options};
+    /// use evergraph::{Database, EngineKind, ErrorKind, Options, ReadByName};
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("social.eg");

@@ -3,7 +3,7 @@
 //! ```text
 //! WORD      HOLDS
 //!    0      "evg live"
-//!    1      format: 1
+//!    1      format: 2
 //!    2, 3   id of the opening: random, another one whenever a process opens the database
 //!    4      pid of the process that writes
 //!    5      state, which changes: live.rs
@@ -19,7 +19,7 @@ use std::path::Path;
 /// "evg live", little-endian.
 const MAGIC: u64 = u64::from_le_bytes(*b"evg live");
 /// The form that this page describes.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 
 /// The word of line 0 that has the state.
 pub(crate) const STATE_WORD: usize = 5;
@@ -29,8 +29,8 @@ pub(crate) const CLOSED: u64 = 3;
 pub(crate) const CLAIMS_LINE: u32 = 8;
 /// The line of the first slots: byte 4,096.
 pub(crate) const SLOTS_LINE: u32 = 64;
-/// Words of the directory of groups.
-pub const GROUP_PAGES: usize = 1024;
+/// Words of the directory of groups: whole lines, the last for the group of indexes.
+pub const GROUP_PAGES: usize = 1032;
 /// Slots of a database, unless a test wants fewer.
 pub const SLOTS: u32 = 1024;
 /// Slots that one process has: those of its file `reader-<n>`.

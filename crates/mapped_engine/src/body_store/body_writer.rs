@@ -4,6 +4,7 @@ use crate::body_store::column_table::{ColumnEntry, put_table};
 use crate::body_store::extent_bytes::ExtentBytes;
 use crate::body_store::stored_body::{CheckedArrays, StoredBody, StoredColumns};
 use crate::body_store::stored_column::StoredColumn;
+use crate::entries::entry_body::EntryBodyBuilder;
 use crate::extents::header::{ExtentHeader, ExtentKind};
 use crate::extents::table::Extents;
 use crate::files::segment_id::SegmentId;
@@ -65,6 +66,19 @@ impl BodyWriter<'_> {
         VertexBodyRef::new(body.live()).put(&mut payload);
         let checked = CheckedArrays::Vertices { bytes: payload.len() };
         self.write(payload, checked, body.columns(), kept, Vec::new())
+    }
+
+    /// The same of the entries of an index.
+    ///
+    /// # Errors
+    /// As [`BodyWriter::edges`].
+    pub fn entries(&self, built: EntryBodyBuilder) -> Result<StoredBody> {
+        if built.count() == 0 {
+            return Ok(StoredBody::empty());
+        }
+        let payload = built.finish();
+        let checked = CheckedArrays::Entries { bytes: payload.len() };
+        self.write(payload, checked, &[], &|_, _| None, Vec::new())
     }
 
     fn write(

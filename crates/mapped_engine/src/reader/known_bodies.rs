@@ -103,6 +103,7 @@ impl KnownBodies {
         let entries: Arc<[_]> = table.into_iter().map(|entry| (entry, Arc::default())).collect();
         let body = StoredBody::found(extent, columns(&entries)?);
         match segment.type_and_side() {
+            None if segment.index_number().is_some() => body.entries().map(drop)?,
             None => body.vertices().map(drop)?,
             Some(_) => body.edges().map(drop)?,
         }

@@ -486,7 +486,9 @@ fn take_multiple(reader: &mut Reader<'_>, unit: u64) -> Decoded<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evergraph_graph::catalogue::Owner;
     use evergraph_graph::id::LabelId;
+    use evergraph_graph::index::IndexKind;
     use evergraph_storage::checkpoint::manifest::StoredGroup;
     use evergraph_storage::io::memory::MemoryDirectory;
 
@@ -503,6 +505,10 @@ mod tests {
 
     fn place(file: u64, unit: u64, payload_bytes: u64) -> ExtentPlace {
         ExtentPlace { file, offset: unit * 4096, payload_bytes }
+    }
+
+    fn index(key: u16) -> IndexId {
+        IndexId { owner: Owner::Label(LabelId(3)), key: KeyId(key), kind: IndexKind::Hash }
     }
 
     fn run(batch: usize, offset: u64, bytes: u64) -> NamedRun {
@@ -531,7 +537,10 @@ mod tests {
                 segment(edges(Direction::In), 50, Some(place(3, 0, 5000)), vec![run(1, 96, 4000 - 16)]),
                 segment(edges(Direction::In).hub(4095), 72, Some(place(2, 7, 1 << 20)), Vec::new()),
                 segment(SegmentId::vertices(GroupId(GroupId::END - 1)), 9, None, Vec::new()),
+                segment(SegmentId::index(3).unwrap(), 50, Some(place(3, 9, 700)), Vec::new()),
+                segment(SegmentId::index(4).unwrap(), 0, None, Vec::new()),
             ],
+            indexes: NamedIndexes { indexes: vec![(index(0), 4), (index(1), 3)], next: 7 },
         }
     }
 
@@ -543,9 +552,9 @@ mod tests {
         assert_eq!(Section::of(&directory, &manifest).unwrap(), sample());
         let kinds: Vec<_> = sample().extents().map(|(_, header)| header.kind).collect();
         let (batch, body, column) = (ExtentKind::Batch, ExtentKind::Body, ExtentKind::Column);
-        assert_eq!(kinds, [batch, batch, body, column, column, body, body]);
+        assert_eq!(kinds, [batch, batch, body, column, column, body, body, body]);
         let bases: Vec<_> = sample().extents().map(|(_, header)| header.base.0).collect();
-        assert_eq!(bases, [60, 69, 70, 70, 3, 50, 72]);
+        assert_eq!(bases, [60, 69, 70, 70, 3, 50, 72, 50]);
         let whole = manifest.engine_section.bytes.clone();
         for cut in 0..whole.len() {
             manifest.engine_section = whole[..cut].to_vec().into();
@@ -563,9 +572,9 @@ mod tests {
     #[test]
     fn a_newer_section_and_one_with_closer_extents_are_refused_by_name() {
         let mut manifest = manifest();
-        manifest.engine_section = vec![2, 7, 7].into();
+        manifest.engine_section = vec![3, 7, 7].into();
         let error = Section::of(&MemoryDirectory::new("db"), &manifest).unwrap_err();
-        assert!(error.to_string().contains("has format 2, this version reads formats up to 1"), "{error}");
+        assert!(error.to_string().contains("has format 3, this version reads formats up to 2"), "{error}");
         let lines = Section { unit: WriteUnit::LINE, ..sample() };
         lines.put_into(&mut manifest).unwrap();
         let error = Section::of(&MemoryDirectory::new("db"), &manifest).unwrap_err();
@@ -610,6 +619,15 @@ mod tests {
         );
         refused(&|section, _| section.segments[2].base = Timestamp(69), "have records up to 69 beside");
         refused(&|section, _| section.segments[1].runs = vec![run(0, 0, 8); 7], "at most 6 runs");
+        let expected = "a segment for each of the indexes";
+        refused(&|section, _| _ = section.indexes.indexes.remove(0), expected);
+        refused(&|section, _| _ = section.segments.pop(), expected);
+        refused(&|section, _| section.indexes.indexes.swap(0, 1), "indexes in ascending order");
+        refused(&|section, _| section.indexes.next = 4, "index 4, and the next one gets number 4");
+        refused(
+            &|section, _| section.segments[5].columns = section.segments[0].columns.clone(),
+            "the entries of index 3 have columns",
+        );
         // Offsets, lengths, overlaps.
         refused(
             &|section, _| section.segments[1].runs[1] = run(1, 4096, 8),

@@ -186,6 +186,7 @@ impl Section {
             .map_err(|(_, problem)| CheckpointError::Unsound { what: "the manifest".to_owned(), problem })?;
         manifest.engine_section = self.encode().into();
         manifest.has_runs = true;
+        manifest.has_index_entries = self.indexes != NamedIndexes::default();
         Ok(())
     }
 

@@ -105,7 +105,7 @@ impl BodyWriter<'_> {
         };
         let entries: Vec<ColumnEntry> = stored.iter().map(entry).collect();
         put_table(&mut payload, &entries).map_err(|problem| Error::new(ErrorKind::Limit, problem))?;
-        let extent = self.extents.write(self.header(ExtentKind::Body), &payload)?;
+        let extent = self.extents.write(self.header(self.segment.body_kind()), &payload)?;
         Ok(StoredBody::written(extent, stored, checked))
     }
 

@@ -92,7 +92,7 @@ impl NamedSegment {
     pub fn extents(&self) -> impl Iterator<Item = (ExtentPlace, ExtentHeader)> {
         let segment = self.id.number();
         let header = move |kind, base| ExtentHeader { kind, segment, base };
-        let body = self.body.map(|place| (place, header(ExtentKind::Body, self.base)));
+        let body = self.body.map(|place| (place, header(self.id.body_kind(), self.base)));
         let column = move |column: &NamedColumn| (column.place, header(ExtentKind::Column, column.base));
         body.into_iter().chain(self.columns.iter().map(column))
     }
@@ -553,7 +553,7 @@ mod tests {
         assert_eq!(Section::of(&directory, &manifest).unwrap(), sample());
         let kinds: Vec<_> = sample().extents().map(|(_, header)| header.kind).collect();
         let (batch, body, column) = (ExtentKind::Batch, ExtentKind::Body, ExtentKind::Column);
-        assert_eq!(kinds, [batch, batch, body, column, column, body, body, body]);
+        assert_eq!(kinds, [batch, batch, body, column, column, body, body, ExtentKind::IndexBody]);
         let bases: Vec<_> = sample().extents().map(|(_, header)| header.base.0).collect();
         assert_eq!(bases, [60, 69, 70, 70, 3, 50, 72, 50]);
         let whole = manifest.engine_section.bytes.clone();

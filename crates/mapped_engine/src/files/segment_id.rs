@@ -8,6 +8,7 @@
 //!
 //! So a group's segments ascend by type and side, and the hubs of a segment follow it.
 
+use crate::extents::header::ExtentKind;
 use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, TypeId, VertexId};
 use std::fmt;
 
@@ -66,6 +67,12 @@ impl SegmentId {
     pub fn index_number(self) -> Option<u32> {
         (self.group() == INDEXES)
             .then_some((self.0 >> HUB_BITS) as u32 & ((1 << (GROUP_SHIFT - HUB_BITS)) - 1))
+    }
+
+    /// The kind of the extents of its bodies.
+    #[must_use]
+    pub fn body_kind(self) -> ExtentKind {
+        if self.group() == INDEXES { ExtentKind::IndexBody } else { ExtentKind::Body }
     }
 
     /// The segment with this number, if it is one's.

@@ -84,6 +84,15 @@ impl DurableEngine for MappedEngine {
         self.checkpointer().checkpoint(Self::NAME, &**self.graph(), sources, progress)
     }
 
+    /// An index that no manifest names is filled anew when the database is opened.
+    fn wants_checkpoint(&self, _is_closing: bool) -> bool {
+        let named = self.checkpointer().named();
+        let is_named = |number| {
+            named.last().is_some_and(|ledger| ledger.indexes.indexes.iter().any(|index| index.1 == number))
+        };
+        self.graph().indexes().ready().iter().any(|(_, number)| !is_named(*number))
+    }
+
     fn holding<T>(&self, work: impl FnOnce() -> T) -> T {
         self.checkpointer().holding(work)
     }

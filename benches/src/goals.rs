@@ -83,6 +83,8 @@ pub mod baseline {
     pub const PLAIN: &str = "plain";
     /// The GAP benchmark suite's own programs.
     pub const GAPBS: &str = "gapbs";
+    /// The process that has the database open to write.
+    pub const WRITER: &str = "writing process";
     /// The same while nobody else asks.
     pub const ALONE: &str = "alone";
     /// Decodes the changes of the same source, and applies nothing.
@@ -300,6 +302,11 @@ pub const GOALS: &[Goal] = &[
         against("mapped_engine.pagerank.*", STATIC, AtMost(1.2)),
     ),
     alone("mapped_engine.open.*", AtMost(1.0)),
+    alone("mapped_engine.readers.begin", AtMost(2e-6)),
+    alone("mapped_engine.readers.visible.p99", AtMost(1e-3)),
+    against("mapped_engine.readers.pagerank", &[baseline::WRITER], AtMost(1.05)),
+    alone("mapped_engine.readers.memory", AtMost(33_554_432.0)),
+    against("mapped_engine.readers.commits.beside_1", &[baseline::ALONE], AtLeast(0.9)),
     against("jvm.walks.*", &["tinkergraph"], AtMost(0.2)),
     against("jvm.reached.*", &["tinkergraph"], AtMost(0.2)),
     against("jvm.scan.*", &["tinkergraph"], AtMost(0.2)),

@@ -45,7 +45,7 @@ use crate::plan::{Part, Plan, Work};
 use crate::replica_plan::ReplicaArguments;
 use crate::results::Results;
 use crate::server_plan::ServerArguments;
-use crate::workload::parts;
+use crate::workload::{mapped, parts};
 use clap::{Parser, ValueEnum};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_measure::machine::Machine;
@@ -103,6 +103,9 @@ struct Arguments {
     /// Works for a harness that started this process, by what it says on standard input.
     #[arg(long, hide = true)]
     helper: bool,
+    /// Reads this database for a harness that writes it, as it is told on standard input.
+    #[arg(long, hide = true)]
+    mapped_reader: Option<PathBuf>,
     #[command(flatten)]
     disk: DiskArguments,
     #[command(flatten)]
@@ -115,7 +118,12 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match if arguments.helper { parts::help() } else { run(&arguments) } {
+    let done = match &arguments.mapped_reader {
+        _ if arguments.helper => parts::help(),
+        Some(path) => mapped::engine::readers::serve(path),
+        None => run(&arguments),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");

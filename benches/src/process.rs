@@ -35,8 +35,18 @@ impl MemoryPeak {
     }
 }
 
+/// Memory of the process that belongs to no file, in bytes; 0 where the system doesn't tell.
+#[must_use]
+pub fn own_memory_bytes() -> u64 {
+    counted("/proc/self/smaps_rollup", "Anonymous:")
+}
+
 fn status(name: &str) -> u64 {
-    let text = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    counted("/proc/self/status", name)
+}
+
+fn counted(file: &str, name: &str) -> u64 {
+    let text = fs::read_to_string(file).unwrap_or_default();
     let kibibytes =
         text.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse().ok());
     kibibytes.unwrap_or(0_u64) * 1024

@@ -24,6 +24,7 @@ class _OpenSettings(TypedDict):
     create: bool
     read_only: bool
     engine: str | None
+    persistent_memory: str | None
     durability: str | None
     sync_interval: float | None
     isolation: str | None

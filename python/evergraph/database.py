@@ -29,12 +29,14 @@ __all__ = ["Database", "open"]
 T = TypeVar("T")
 Durability: TypeAlias = Literal["sync", "interval", "none"]
 Isolation: TypeAlias = Literal["snapshot", "serializable"]
+PersistentMemory: TypeAlias = Literal["as-created", "required", "emulated"]
 
 
 def open(  # noqa: A001 - as the standard library's modules do
     path: StrPath | None = None,
     *,
     engine: Engine | None = None,
+    persistent_memory: PersistentMemory | None = None,
     durability: Durability | None = None,
     sync_interval: float | None = None,
     read_only: bool = False,
@@ -66,6 +68,10 @@ def open(  # noqa: A001 - as the standard library's modules do
         default); on disk within a memory limit, for a graph larger than memory; or in mapped files, for one that
         fits in memory and opens without being read. An existing database knows its engine; naming another one is
         an error, and ``Database.convert`` changes it. See the guide, "Choose an engine".
+    persistent_memory : {"as-created", "required", "emulated"}, optional
+        Whether a database of the mapped engine lies in persistent memory, where its files are written by stores:
+        if it was created so (the default); it must, on a file system that is mounted with ``dax``; or as if it
+        did, on any file system, for tests: a power cut then loses commits.
     durability : {"sync", "interval", "none"}, optional
         When a commit returns: when it is on disk (the default), or when it is visible to others, with a sync every
         `sync_interval` seconds (0.1) or none.
@@ -129,6 +135,8 @@ def open(  # noqa: A001 - as the standard library's modules do
     """
     if path is None and engine in ("disk", "mapped"):
         raise InvalidError(f'engine="{engine}": a database in files needs a path')
+    if path is None and persistent_memory in ("required", "emulated"):
+        raise InvalidError(f'persistent_memory="{persistent_memory}": a database in files needs a path')
     if read_only:
         writing = {
             "durability": durability,
@@ -146,6 +154,7 @@ def open(  # noqa: A001 - as the standard library's modules do
         "create": create,
         "read_only": read_only,
         "engine": engine,
+        "persistent_memory": persistent_memory,
         "durability": durability,
         "sync_interval": sync_interval,
         "isolation": isolation,

@@ -74,7 +74,7 @@ def replica(
     epochs : int, optional
         How many snapshots stay open by number: 16 by default, at least 2 ms apart.
     progress
-        See ``evergraph.progress``; it shows the copy.
+        See ``evergraph.progress``; it shows the copy, and for which transactions the source waits before that begins.
 
     Returns
     -------
@@ -145,6 +145,8 @@ class Replica(Database):
 
     def close(self) -> None:
         """Stop following, and close this handle. The source keeps its log for the replica.
+
+        ``evergraph replica verify``, ``resync`` and ``detach`` need it closed.
 
         Does nothing if it is closed.
 

@@ -47,6 +47,7 @@ def test_statistics_say_what_lies_in_files_and_what_waits(tmp_path: Path, circle
         people(db)
         waiting = db.stats()["mapped"]
         assert 0 < waiting["live_bytes"] < waiting["live_limit_bytes"]
+        assert waiting["live_file_bytes"] == (tmp_path / "mapped.eg" / "live").stat().st_size
         assert db.checkpoint() > 0
         stats = db.stats()
         mapped = stats["mapped"]
@@ -85,3 +86,32 @@ def test_it_has_no_arrays_to_share_and_sorts_the_newest(tmp_path: Path) -> None:
                 now.csr_pieces("KNOWS")
             offsets, neighbors = now.csr("KNOWS")[:2]
             assert offsets[-1] == len(neighbors)
+
+
+def test_it_can_lie_in_persistent_memory_or_an_emulation_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "fast.eg"
+    with eg.open(path, engine="mapped", persistent_memory="emulated") as db:
+        people(db)
+        assert db.checkpoint() > 0
+        wanted = graph(db)
+        with pytest.raises(eg.InvalidError, match="persistent_memory"):
+            eg.open(path, persistent_memory="required")
+    with eg.open(path, read_only=True, persistent_memory="emulated") as db:
+        assert graph(db) == wanted
+    with eg.open(path, persistent_memory="emulated") as db:
+        assert graph(db) == wanted
+    try:
+        eg.open(path).close()
+    except eg.IoError as error:
+        assert "MAP_SYNC" in str(error)
+        assert "emulated" in str(error)
+
+
+def test_persistent_memory_is_refused_where_it_makes_no_sense(tmp_path: Path) -> None:
+    with pytest.raises(eg.InvalidError, match="goes with the engine `mapped` only"):
+        eg.open(tmp_path / "new.eg", persistent_memory="required")
+    with pytest.raises(eg.InvalidError, match='persistent_memory="emulated": a database in files needs a path'):
+        eg.open(persistent_memory="emulated")
+    with pytest.raises(eg.InvalidError, match='expected "as-created", "required" or "emulated"'):
+        eg.open(tmp_path / "new.eg", engine="mapped", persistent_memory="yes")  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []

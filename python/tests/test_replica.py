@@ -152,3 +152,22 @@ def test_the_rules_of_the_paper_make_a_replica(shop: tuple[PostgresServer, str],
     mapping = eg.RgMapping(server.url(name)).def_vertex("Person", "customer").add_vprop("Person", "called", "name")
     with eg.replica(tmp_path / "people.eg", server.url(name), mapping) as replica:
         assert sorted(replica.query("g.V().values('called')").to_list()) == ["Ada", "Bob"]
+
+
+def test_a_resync_that_died_in_its_swap_is_finished(
+    shop: tuple[PostgresServer, str], mapping: Path, tmp_path: Path
+) -> None:
+    server, name = shop
+    path, copy, old = (tmp_path / f"shop.eg{suffix}" for suffix in ("", ".resync", ".resync-old"))
+    eg.replica(path, server.url(name), mapping).close()
+    server.run(name, "INSERT INTO customer VALUES (3, 'Cem')")
+    eg.replica(copy, server.url(name), mapping).close()
+    # As between its two renames.
+    (path / "replaced-by-resync").touch()
+    path.rename(old)
+    with eg.replica(path, server.url(name), mapping) as replica:
+        assert names(replica) == ["Ada", "Bob", "Cem"]
+    assert not copy.exists()
+    assert not old.exists()
+    slots = "SELECT count(*) FROM pg_replication_slots WHERE database = current_database()"
+    assert server.run(name, slots).strip() == "2", "nothing was copied once more"

@@ -54,6 +54,8 @@ fn the_mapped_engine_is_measured_beside_the_memory_engine_and_a_static_array() {
         ("mapped_engine.betweenness.threads_2", "memory engine"),
         ("mapped_engine.open.id.loads_1", "memory engine"),
         ("mapped_engine.open.key.loads_2", "memory engine"),
+        ("mapped_engine.readers.pagerank", "writing process"),
+        ("mapped_engine.readers.commits.beside_4", "alone"),
     ] {
         assert!(pairs.contains(&(name, peer)), "{name} beside {peer} is missing: {told}");
     }

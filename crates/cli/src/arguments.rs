@@ -25,6 +25,7 @@ use crate::command::stats::execute::StatsArguments;
 use crate::command::user::UserArguments;
 use crate::usage::with_negative_numbers;
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use evergraph::PersistentMemory;
 use evergraph_storage::log::options::Durability;
 use evergraph_terminal::console::{Color, DisplayMode};
 use std::path::PathBuf;
@@ -123,6 +124,10 @@ pub struct Global {
     /// Number of threads that merge files of a database of the disk engine, 1 to 16 [default: 1].
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=16), hide_short_help = true)]
     pub compaction_threads: Option<u16>,
+    /// Whether a database of the mapped engine lies in persistent memory: as-created (it does if it was created so), required
+    /// (its folder must accept MAP_SYNC), emulated (as if it did, for tests: a power cut loses commits).
+    #[arg(long, global = true, value_name = "WHERE", value_parser = persistent_memory, default_value = "as-created", hide_short_help = true)]
+    pub persistent_memory: PersistentMemory,
     /// Read settings only from this file [default: EVERGRAPH_CONFIG; else evergraph.toml here, then in
     /// ~/.config/evergraph].
     #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
@@ -195,6 +200,11 @@ fn with_short_help(command: clap::Command) -> clap::Command {
     let Some(all) = command.get_after_help().map(ToString::to_string) else { return command };
     let examples = all.split("\n\n").next().unwrap_or_default().to_owned();
     command.after_help(examples).after_long_help(all)
+}
+
+fn persistent_memory(text: &str) -> Result<PersistentMemory, String> {
+    text.parse()
+        .map_err(|_| format!("expected {}", PersistentMemory::ALL.map(PersistentMemory::name).join(", ")))
 }
 
 fn durability(text: &str) -> Result<Durability, String> {

@@ -45,9 +45,16 @@ impl Destination {
     /// Those of opening; `invalid` for a database of another engine.
     pub fn new(path: &Path, engine: Option<EngineArgument>, context: &Context) -> Result<Self> {
         let engine = engine.map(EngineArgument::kind);
-        let Options { memory_limit_bytes, io_threads, compaction_threads, .. } = context.options;
-        let options =
-            Options { engine, memory_limit_bytes, io_threads, compaction_threads, ..Options::default() };
+        let Options { persistent_memory, memory_limit_bytes, io_threads, compaction_threads, .. } =
+            context.options;
+        let options = Options {
+            engine,
+            persistent_memory,
+            memory_limit_bytes,
+            io_threads,
+            compaction_threads,
+            ..Options::default()
+        };
         let database = if options.would_create(path) { None } else { Some(open(path, &options)?) };
         // The load would be refused after all was read.
         database.as_ref().map_or(Ok(()), |database| database.store().check_unowned())?;

@@ -37,6 +37,7 @@ use evergraph::Options;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_terminal::console::{Color, Console, DisplayMode};
 use evergraph_terminal::failure::Failure;
+use evergraph_terminal::file_size_limit;
 use evergraph_terminal::interrupt;
 use std::env;
 use std::ffi::OsString;
@@ -44,8 +45,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // What an allocator does not take leaves the program as it would be without it.
+    // What an allocator, or the system, does not take leaves the program as it would be without it.
     let _ = allocator::give_back_large_buffers();
+    let _ = file_size_limit::fail_beyond_limit();
     let said = without_switches_of_help(env::args_os().collect());
     let program = with_undoing(command_line()).color(color_of_help(&said));
     let matches = match program.clone().try_get_matches_from(&said) {
@@ -114,6 +116,7 @@ fn opening_options(matches: &ArgMatches) -> Vec<&'static str> {
         ("memory_limit", "--memory-limit"),
         ("io_threads", "--io-threads"),
         ("compaction_threads", "--compaction-threads"),
+        ("persistent_memory", "--persistent-memory"),
         ("threads", "--threads"),
     ];
     let is_said = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
@@ -126,7 +129,11 @@ fn start(console: Console, global: &Global, opening_options: Vec<&'static str>) 
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(|error| {
         Error::new(ErrorKind::Io, format!("start {threads} threads: {error}")).because(error)
     })?;
-    let mut options = Options { durability: global.durability, ..Options::default() };
+    let mut options = Options {
+        durability: global.durability,
+        persistent_memory: global.persistent_memory,
+        ..Options::default()
+    };
     if let Some(bytes) = global.memory_limit {
         options.memory_limit_bytes = bytes;
     }

@@ -215,6 +215,10 @@ impl DurableEngine for AnyEngine {
     }
 
     #[inline]
+    fn let_go(&self) {
+        with_writer!(self, engine => engine.let_go(), else ())
+    }
+
     fn close(&self) {
         with_engine!(self, engine => engine.close());
     }

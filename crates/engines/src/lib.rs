@@ -7,6 +7,7 @@
 //! view       AnyView: reading at one timestamp
 //! topology   AnyTopology: the lists that algorithms read
 //! reader     a database that another process writes, or nobody
+//! persistent_memory   whether a database lies in persistent memory, and the directory that does
 //! ```
 //!
 //! Each is an enum with a variant an engine. A call matches once and goes on in the engine's own method, whose
@@ -18,6 +19,7 @@
 mod durable;
 pub mod engine;
 pub mod kind;
+pub mod persistent_memory;
 pub mod reader;
 pub mod topology;
 pub mod view;

@@ -8,6 +8,7 @@ use crate::path::existing;
 use crate::transaction::Transaction;
 use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::kind::EngineKind;
+use evergraph_engines::persistent_memory::placed;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::VertexId;
@@ -85,7 +86,8 @@ impl Database {
     ///
     /// # Errors
     /// As [`Database::open`]; `not_found` if there is none and `create` is off; `invalid` if it has another engine than
-    /// `engine`, or the memory limit is too low for its engine.
+    /// `engine`, the memory limit is too low for its engine, or persistent memory is asked for with another engine than the
+    /// mapped one; `io`, naming MAP_SYNC, if it is needed and not there.
     pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
         let path = path.as_ref();
         options.check_new(path)?;
@@ -93,7 +95,7 @@ impl Database {
             true => DiskDirectory::open_or_create(path)?,
             false => existing(path)?,
         };
-        Self::of(Arc::new(directory), options, Some(path.to_owned()))
+        Self::of(placed(directory, options.persistent_memory)?, options, Some(path.to_owned()))
     }
 
     /// A new database in memory, which is lost with its last clone. Nothing is synced.

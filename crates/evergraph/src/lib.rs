@@ -52,6 +52,7 @@ pub use evergraph_analysis as analysis;
 pub use evergraph_disk_engine as disk_engine;
 pub use evergraph_engines as engines;
 pub use evergraph_engines::kind::EngineKind;
+pub use evergraph_engines::persistent_memory::PersistentMemory;
 #[cfg(feature = "files")]
 pub use evergraph_files::{export, import};
 pub use evergraph_graph as graph;

@@ -7,6 +7,7 @@ use crate::options::Options;
 use crate::path::existing;
 use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::kind::EngineKind;
+use evergraph_engines::persistent_memory::{PersistentMemory, placed};
 use evergraph_graph::error::Result;
 use evergraph_storage::backup::{BackupProgress, BackupSummary};
 use evergraph_storage::checkpoint::contract::{CheckpointOutcome, OnCheckpointProgress};
@@ -82,7 +83,8 @@ impl Database {
         options: &Options,
         progress: &mut CheckProgress<'_>,
     ) -> Result<Report> {
-        check_with::<AnyEngine>(Arc::new(existing(path.as_ref())?), options.to_open_options(), progress)
+        let directory = placed(existing(path.as_ref())?, options.persistent_memory)?;
+        check_with::<AnyEngine>(directory, options.to_open_options(), progress)
     }
 
     /// Writes the graph of a new snapshot to the directory `path`, which is new or empty, as a database of `engine`, while
@@ -137,8 +139,8 @@ impl Database {
         target: impl AsRef<Path>,
         progress: &mut CheckProgress<'_>,
     ) -> Result<Salvaged> {
-        let damaged = existing(path.as_ref())?;
-        into_new(target.as_ref(), |target| salvage::<AnyEngine>(&damaged, target, progress))
+        let damaged = placed(existing(path.as_ref())?, PersistentMemory::AsCreated)?;
+        into_new(target.as_ref(), |target| salvage::<AnyEngine>(&*damaged, target, progress))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::kind::EngineKind;
+use evergraph_engines::persistent_memory::PersistentMemory;
 use evergraph_graph::error::Result;
 use evergraph_graph::transaction::Isolation;
 use evergraph_storage::durable_engine::DurableEngine as _;
@@ -33,6 +34,9 @@ pub struct Options {
     /// Storage engine. A new database gets it, by default [`EngineKind::DEFAULT`]. A database that is there must have it;
     /// by default it is opened with whichever engine it has.
     pub engine: Option<EngineKind>,
+    /// Whether a database of the mapped engine lies in persistent memory, where its files are written by stores. Default:
+    /// [`PersistentMemory::AsCreated`].
+    pub persistent_memory: PersistentMemory,
     /// When a commit is acknowledged. Default: [`Durability::Sync`].
     pub durability: Durability,
     /// Isolation level of transactions that do not choose one. Default: [`Isolation::Snapshot`].
@@ -68,6 +72,7 @@ impl Default for Options {
         Self {
             create: open.create,
             engine: None,
+            persistent_memory: PersistentMemory::default(),
             durability: open.durability,
             isolation: open.isolation,
             transaction_timeout: open.transaction_timeout,
@@ -87,11 +92,13 @@ impl Options {
     /// no long work is done before.
     ///
     /// # Errors
-    /// `invalid` if the memory limit is too low for the engine, or a number of threads out of its range.
+    /// `invalid` if the memory limit is too low for the engine, a number of threads out of its range, or persistent memory asked
+    /// for with another engine than the mapped one.
     pub fn check_new(&self, path: &Path) -> Result<()> {
         self.to_open_options().check()?;
         if self.would_create(path) {
             self.memory_limit_of_new()?;
+            self.persistent_memory.check_engine(self.engine.unwrap_or(EngineKind::DEFAULT))?;
         }
         Ok(())
     }

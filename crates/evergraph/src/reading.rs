@@ -5,12 +5,11 @@ use crate::opened::Opened;
 use crate::options::Options;
 use crate::path::existing;
 use evergraph_engines::kind::EngineKind;
+use evergraph_engines::persistent_memory::placed;
 use evergraph_engines::reader;
 use evergraph_graph::error::Result;
 pub use evergraph_mapped_engine::reader::processes::{DatabaseProcesses, OldestSnapshot, ReaderProcess};
 use evergraph_storage::io::directory::Directory;
-use evergraph_storage::io::disk::DiskDirectory;
-use evergraph_storage::unfinished_directory::LOCK_NAME;
 use std::path::Path;
 use std::process;
 use std::sync::Arc;
@@ -59,13 +58,15 @@ impl Database {
         Self::open_reader_with(path, &Options::default())
     }
 
-    /// As [`Database::open_reader`], with [`Options`]: the memory limit counts, and nothing that is about writing.
+    /// As [`Database::open_reader`], with [`Options`]: the memory limit counts, and where the files lie, and nothing that is about
+    /// writing.
     ///
     /// # Errors
     /// As [`Database::open_reader`].
     pub fn open_reader_with(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
         let path = path.as_ref();
-        let open = reader::open_reader(Arc::new(existing(path)?), &options.to_open_options())?;
+        let directory = placed(existing(path)?, options.persistent_memory)?;
+        let open = reader::open_reader(directory, &options.to_open_options())?;
         Ok(Self { open: Opened::ToRead(Arc::new(open)), path: Some(path.to_owned()) })
     }
 
@@ -83,16 +84,8 @@ impl Database {
     pub fn writer_process(&self) -> Option<u32> {
         match &self.open {
             Opened::ToWrite(_) => Some(process::id()),
-            // One that was killed could say nothing.
-            Opened::ToRead(open) => open.store().writer_process().filter(|_| self.is_locked()),
+            Opened::ToRead(open) => open.store().writer_process(),
         }
-    }
-
-    fn is_locked(&self) -> bool {
-        let Some(directory) = self.path.as_deref().and_then(|path| DiskDirectory::open(path).ok()) else {
-            return false;
-        };
-        directory.lock_unchanged(LOCK_NAME).is_err()
     }
 
     /// Which processes have the database at `path` open: the one that writes it, and those that read it with their snapshots.
@@ -165,6 +158,25 @@ mod tests {
         assert!(!folder.path().join("copy.eg").exists());
         assert_eq!(reader.statistics().unwrap().vertices, [("Person".to_owned(), 1)]);
         assert_eq!(reader.durable_through(), writer.durable_through());
+    }
+
+    #[test]
+    fn a_closed_reader_is_not_listed_while_its_handle_lives() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("people.eg");
+        let writer = Database::open_with(&path, &mapped()).unwrap();
+        writer.gremlin("g.addV('Person')").run().unwrap();
+        let reader = Database::open_reader(&path).unwrap();
+        assert_eq!(reader.gremlin("g.V().count()").one::<i64>().unwrap(), 1);
+        assert_eq!(Database::processes(&path).unwrap().readers.len(), 1);
+        reader.close().unwrap();
+        assert!(Database::processes(&path).unwrap().readers.is_empty());
+        drop((reader, writer));
+        let reader = Database::open_reader(&path).unwrap();
+        assert_eq!(reader.statistics().unwrap().vertices, [("Person".to_owned(), 1)]);
+        reader.close().unwrap();
+        assert!(Database::processes(&path).unwrap().readers.is_empty());
+        drop(reader);
     }
 
     #[test]

@@ -5,7 +5,9 @@
 use evergraph::algorithms::control::Control;
 use evergraph::algorithms::{pagerank, scope::Scope};
 use evergraph::graph::id::Direction;
-use evergraph::{Database, EngineKind, ErrorKind, Freeze, IndexOptions, Options, ReadByName};
+use evergraph::{
+    Database, EngineKind, ErrorKind, Freeze, IndexOptions, Options, PersistentMemory, ReadByName,
+};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -42,15 +44,17 @@ fn add(db: &Database, numbers: std::ops::Range<i64>) {
     }
 }
 
-fn is_healthy(path: &Path) -> bool {
-    Database::check_files(path, &mut |_, _, _| ControlFlow::Continue(())).unwrap().is_healthy()
+fn is_healthy(path: &Path, options: &Options) -> bool {
+    Database::check_files_with(path, options, &mut |_, _, _| ControlFlow::Continue(())).unwrap().is_healthy()
 }
 
 /// Written, stored, copied and opened again; what it says at the end.
-fn life(engine: EngineKind) -> Vec<i64> {
+fn life(options: &Options) -> Vec<i64> {
+    let engine = options.engine.unwrap();
+    let again = Options { engine: None, memory_limit_bytes: u64::MAX, ..options.clone() };
     let folder = tempfile::tempdir().unwrap();
     let (path, copy) = (folder.path().join("bank"), folder.path().join("copy"));
-    let db = Database::open_with(&path, &options(engine)).unwrap();
+    let db = Database::open_with(&path, options).unwrap();
     assert_eq!(db.engine(), engine);
     db.create_unique_index("Account", "number").unwrap();
     add(&db, 0..60);
@@ -82,13 +86,14 @@ fn life(engine: EngineKind) -> Vec<i64> {
     db.close().unwrap();
     drop(db);
     for path in [&path, &copy] {
-        assert!(is_healthy(path));
-        let db = Database::open(path).unwrap();
+        assert!(is_healthy(path, &again));
+        let db = Database::open_with(path, &again).unwrap();
         assert_eq!((db.engine(), db.indexes().len()), (engine, 3));
         assert_eq!(answers(&db), end);
     }
     for other in EngineKind::ALL.into_iter().filter(|other| *other != engine) {
-        let refused = Database::open_with(&path, &options(other)).map(drop).unwrap_err();
+        let refused = Options { engine: Some(other), ..again.clone() };
+        let refused = Database::open_with(&path, &refused).map(drop).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::Invalid);
         let way_out = format!("evergraph convert {} NEW --engine {other}", path.display());
         assert!(refused.to_string().contains(&way_out), "{refused}");
@@ -98,9 +103,11 @@ fn life(engine: EngineKind) -> Vec<i64> {
 
 #[test]
 fn a_database_lives_the_same_life_with_each_engine() {
-    let [memory, disk, mapped] = EngineKind::ALL.map(life);
+    let [memory, disk, mapped] = EngineKind::ALL.map(|engine| life(&options(engine)));
     assert_eq!(memory, disk);
     assert_eq!(memory, mapped);
+    let by_stores = Options { persistent_memory: PersistentMemory::Emulated, ..options(EngineKind::Mapped) };
+    assert_eq!(memory, life(&by_stores));
     assert_eq!(memory[..5], [100, 100, 20, 11, 100]);
 }
 
@@ -114,4 +121,57 @@ fn too_little_memory_for_the_disk_engine_is_refused_with_what_it_needs() {
     let without = Options { engine: None, create: false, ..little };
     let missing = Database::open_with(folder.path().join("bank"), &without).map(drop).unwrap_err();
     assert_eq!(missing.kind(), ErrorKind::NotFound, "{missing}");
+}
+
+#[test]
+fn a_database_in_persistent_memory_is_opened_where_stores_are_durable_or_as_an_emulation() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, plain) = (folder.path().join("fast"), folder.path().join("plain"));
+    let emulated = Options {
+        engine: Some(EngineKind::Mapped),
+        persistent_memory: PersistentMemory::Emulated,
+        ..Options::default()
+    };
+    for engine in [EngineKind::Memory, EngineKind::Disk] {
+        let other = Options { engine: Some(engine), ..emulated.clone() };
+        let refused = Database::open_with(&path, &other).map(drop).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Invalid, "{refused}");
+        assert!(!path.exists(), "a refusal leaves no folder behind");
+    }
+    let db = Database::open_with(&path, &emulated).unwrap();
+    add(&db, 0..60);
+    db.checkpoint().unwrap();
+    add(&db, 60..100);
+    let beside = Database::open_reader_with(&path, &emulated).unwrap();
+    assert_eq!(beside.gremlin("g.V().count()").one::<i64>().unwrap(), 100);
+    drop(beside);
+    db.convert(&plain, EngineKind::Mapped, &mut |_, _, _| ControlFlow::Continue(())).unwrap();
+    db.close().unwrap();
+
+    // Where the machine has persistent memory under its temporary files, none of these is refused.
+    let is_there = Options { persistent_memory: PersistentMemory::Required, ..emulated.clone() };
+    let is_there = Database::open_with(folder.path().join("probe"), &is_there).is_ok();
+    for refused in [
+        Database::open(&path).map(drop),
+        Database::open_reader(&path).map(drop),
+        Database::check_files(&path, &mut |_, _, _| ControlFlow::Continue(())).map(drop),
+    ] {
+        assert_eq!(refused.is_ok(), is_there);
+        let Err(refused) = refused else { continue };
+        assert_eq!(refused.kind(), ErrorKind::Io);
+        for part in ["MAP_SYNC", "emulated", &path.display().to_string()] {
+            assert!(refused.to_string().contains(part), "{refused}");
+        }
+    }
+
+    // What lies in files moves by being opened so, with the next checkpoint.
+    assert_eq!(Database::open(&plain).unwrap().engine(), EngineKind::Mapped);
+    let db = Database::open_with(&plain, &emulated).unwrap();
+    add(&db, 100..160);
+    db.checkpoint().unwrap();
+    assert_eq!(db.gremlin("g.E().count()").one::<i64>().unwrap(), 160);
+    db.close().unwrap();
+    assert_eq!(Database::open(&plain).is_ok(), is_there);
+    let db = Database::open_with(&plain, &emulated).unwrap();
+    assert_eq!(db.gremlin("g.V().count()").one::<i64>().unwrap(), 160);
 }

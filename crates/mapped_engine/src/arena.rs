@@ -4,12 +4,14 @@
 //! live      head, slots, directory | block | block | ...                 | not used yet
 //!                                                          the next block ^
 //! class     lines: 1 2 3 4 5 6 7 8, then four sizes for each doubling: 10 12 14 16, 20 24 28 32, ...
-//! free      a list for each class
+//! free      lines of blocks that were freed, for blocks of any class     free_lines.rs
 //! ```
 //!
-//! A block is of one class for ever, and lies in one region: so a block that is freed serves the next of its class, and
-//! nothing is joined or cut. At most a quarter of a block is wasted. The lists lie in the writer's heap: readers follow
+//! A block lies in one region. At most a quarter of it is wasted. What is free stands in the writer's heap: readers follow
 //! references, and a new writer begins with an empty file.
+//!
+//! The file never gets shorter. It grows when nothing that is free is long enough, as far as twice the limit: then allocations
+//! are refused until more was freed, and neighbours of it were joined.
 //!
 //! A commit takes its blocks before the latch. What others did meanwhile can make it take more under the latch, where nothing may
 //! fail: that may go beyond the limit, and so that it opens no region either, one is opened when little of the one before is left:
@@ -18,11 +20,11 @@
 //!
 //! Source: size classes as in Bonwick, "The Slab Allocator" (USENIX 1994).
 
+use crate::free_lines::FreeLines;
 use crate::words::{LINE_BYTES, LINE_WORDS, LineNumber, SharedWords};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A block: the writer's to store in until something refers to it.
@@ -69,6 +71,8 @@ const AHEAD_LINES: u32 = 1 << 14;
 /// Lines that are always left, for commits that take more under the latch than they had reserved: that is some hundred lines for
 /// each segment, and only where they fill one tail together. Whoever would leave less opens the next region first.
 const HEADROOM_LINES: u32 = AHEAD_LINES / 2;
+/// So many times its limit the file grows to, but for what goes beyond it, and a region or two.
+const GROWN: u64 = 2;
 /// Blocks that are freed with one locking.
 const FREED_AT_ONCE: usize = 256;
 
@@ -76,8 +80,8 @@ const FREED_AT_ONCE: usize = 256;
 struct Space {
     /// The first line that was never used.
     next: LineNumber,
-    /// Free blocks by their lines.
-    free: BTreeMap<u32, Vec<LineNumber>>,
+    /// What is free of those before.
+    free: FreeLines,
     used: u64,
 }
 
@@ -95,7 +99,8 @@ impl Arena {
     /// An arena from line `first` on, with at most `bytes_max` in use.
     #[must_use]
     pub fn new(words: Arc<SharedWords>, first: LineNumber, bytes_max: u64) -> Self {
-        let space = Mutex::new(Space { next: first, free: BTreeMap::new(), used: 0 });
+        let free = FreeLines::new(words.sizes());
+        let space = Mutex::new(Space { next: first, free, used: 0 });
         let (used, is_short) = (AtomicU64::new(0), AtomicBool::new(false));
         Self { words, lines_max: bytes_max / LINE_BYTES, space, used, is_short }
     }
@@ -103,7 +108,7 @@ impl Arena {
     /// A block for `words` words; its content is anything.
     ///
     /// # Errors
-    /// `limit` if more would be in use than may be; `invalid` if no region is so large; `io` if the disk is full.
+    /// `limit` if more would be in use than may be, or the file would have to grow beyond twice that; `invalid` if no region is so large; `io` if the disk is full.
     pub fn allocate(&self, words: usize) -> Result<ArenaBlock> {
         self.allocate_within(words, self.lines_max)
     }
@@ -208,6 +213,9 @@ impl Arena {
                     return Ok(block);
                 }
                 TakenBlock::Exhausted => return Err(self.full(space.used, words)),
+                TakenBlock::Closed(line) if u64::from(line.0) >= lines_max.saturating_mul(GROWN) => {
+                    return Err(self.in_pieces(space.used, words));
+                }
                 TakenBlock::Closed(line) => {
                     drop(space);
                     self.words.line(line)?;
@@ -216,18 +224,20 @@ impl Arena {
         }
     }
 
-    /// A block that was freed, or else the next one that was never used. What is left of a region that is too short becomes
-    /// free blocks.
+    /// Lines that were freed, or else the next ones that were never used. What is left of a region that is too short is free.
     fn take_open(&self, space: &mut Space, lines: u32) -> TakenBlock {
-        if let Some(line) = space.free.get_mut(&lines).and_then(Vec::pop) {
-            return TakenBlock::Taken(ArenaBlock { line, lines });
-        }
         loop {
+            if let Some(line) = space.free.take(lines) {
+                return TakenBlock::Taken(ArenaBlock { line, lines });
+            }
             let next = space.next;
             let Some(end) = self.words.region_end(next) else { return TakenBlock::Exhausted };
-            let mut left = end.0 - next.0;
+            let left = end.0 - next.0;
             let needed = if left >= lines { next } else { end };
             if !self.words.is_open(needed) {
+                if space.free.join_small() {
+                    continue;
+                }
                 return TakenBlock::Closed(needed);
             }
             if left >= lines {
@@ -235,11 +245,8 @@ impl Arena {
                 return TakenBlock::Taken(ArenaBlock { line: next, lines });
             }
             space.next = end;
-            let mut line = next.0;
-            while left > 0 {
-                let class = class_within(left);
-                space.free.entry(class).or_default().push(LineNumber(line));
-                (line, left) = (line + class, left - class);
+            if left > 0 {
+                space.free.give_back(next, left);
             }
         }
     }
@@ -261,7 +268,7 @@ impl Arena {
                     words.iter().for_each(|word| word.store(FREED, Ordering::Relaxed));
                 }
                 space.used -= u64::from(block.lines);
-                space.free.entry(block.lines).or_default().push(block.line);
+                space.free.give_back(block.line, block.lines);
             }
             self.used.store(space.used, Ordering::Relaxed);
         }
@@ -286,6 +293,17 @@ impl Arena {
         self.used.load(Ordering::Relaxed) * LINE_BYTES
     }
 
+    /// The error where all that is free lies in pieces.
+    #[cold]
+    fn in_pieces(&self, used: u64, words: usize) -> Error {
+        let (path, bytes) = (self.words.path().display(), words.saturating_mul(8));
+        let (used, open) = (used * LINE_BYTES, self.words.open_bytes());
+        let text = format!(
+            "{path} is full: of its {open} bytes {used} are in use, and no {bytes} of the others lie in one piece"
+        );
+        Error::new(ErrorKind::Limit, text)
+    }
+
     fn full(&self, used: u64, words: usize) -> Error {
         let (path, used, max) = (self.words.path().display(), used * LINE_BYTES, self.lines_max * LINE_BYTES);
         let text = format!(
@@ -303,11 +321,6 @@ const FREED: u64 = 0xdead_beef_dead_beef;
 fn class_of(lines: u32) -> Option<u32> {
     let lines = lines.max(1);
     lines.checked_next_multiple_of(step(lines))
-}
-
-/// The lines of the largest class with at most `lines`, which are not zero.
-fn class_within(lines: u32) -> u32 {
-    lines - lines % step(lines)
 }
 
 fn step(lines: u32) -> u32 {
@@ -386,8 +399,6 @@ mod tests {
             let class = class_of(lines).unwrap();
             assert!(class >= lines && class - lines <= lines / 4, "{lines}: {class}");
             assert_eq!(class_of(class), Some(class));
-            let within = class_within(lines);
-            assert!(within <= lines && class_of(within) == Some(within), "{lines}: {within}");
         }
         assert_eq!(class_of(u32::MAX), None);
     }
@@ -402,6 +413,58 @@ mod tests {
         assert_eq!(arena.allocate(80).unwrap(), block);
         assert_ne!(arena.allocate(80).unwrap(), block);
         assert_eq!(arena.used_bytes(), 2 * 10 * LINE_BYTES);
+    }
+
+    /// Fills the arena with blocks of so many lines; how many there is room for.
+    fn fill(arena: &Arena, lines: usize) -> Vec<ArenaBlock> {
+        let blocks = std::iter::from_fn(|| match arena.allocate(lines * LINE_WORDS) {
+            Ok(block) => Some(block),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+                None
+            }
+        });
+        blocks.collect()
+    }
+
+    /// With regions from 64 to 256 KiB.
+    fn larger_arena(bytes_max: u64) -> Arena {
+        let words = Arc::new(SharedWords::on_heap(RegionSizes::new(13, 15).unwrap()));
+        Arena::new(words, LineNumber(1), bytes_max)
+    }
+
+    #[test]
+    fn what_blocks_of_one_size_give_back_serves_those_of_every_other() {
+        let arena = larger_arena(1 << 20);
+        let sizes = (1..=1024).filter(|lines| class_of(*lines) == Some(*lines));
+        for lines in sizes.clone().chain(sizes.rev()) {
+            let blocks = fill(&arena, lines as usize);
+            let used = arena.used_bytes();
+            assert!(
+                used > (1 << 20) - u64::from(lines) * LINE_BYTES,
+                "{used} bytes in blocks of {lines} lines"
+            );
+            arena.free_all(blocks);
+        }
+        // What is in use at once, what regions leave at their ends, and what is open ahead.
+        let open = arena.words().open_bytes();
+        assert!(open <= 2 << 20, "{open} bytes for one mebibyte");
+    }
+
+    #[test]
+    fn however_small_the_pieces_are_it_grows_to_twice_its_limit_and_two_regions() {
+        let arena = larger_arena(1 << 20);
+        let mut kept = Vec::new();
+        for lines in (0..10).map(|doubled| 1 << doubled) {
+            let (last, rest): (Vec<_>, Vec<_>) =
+                fill(&arena, lines).into_iter().enumerate().partition(|(at, _)| at % 8 == 7);
+            arena.free_all(rest.into_iter().map(|(_, block)| block));
+            kept.extend(last.into_iter().map(|(_, block)| block));
+            let open = arena.words().open_bytes();
+            assert!(open <= (2 << 20) + 2 * (256 << 10), "{open} bytes for one mebibyte");
+        }
+        arena.free_all(kept);
+        assert_eq!(fill(&arena, 1024).len(), 16, "it is whole again");
     }
 
     #[test]

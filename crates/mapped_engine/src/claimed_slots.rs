@@ -4,7 +4,8 @@
 //! reader-<n>   empty but for a process id; locked by the process whose slots are 16 n .. 16 n + 15
 //! ```
 //!
-//! The lock ends with the process, however that ends: so the writer finds out who is gone (`dead_readers.rs`). Which of
+//! The lock ends with the process, however that ends: so the writer finds out who is gone (`dead_readers.rs`). Whoever gives
+//! the lock back removes the file first; that of a process that was killed goes when the writer closes the database. Which of
 //! its slots are free a process knows by itself; no two processes ever claim one by an atomic operation.
 //!
 //! Whoever has joined says so in `live`, in the word of its claim. So the next writer tells those who read what it writes from those
@@ -50,14 +51,15 @@ pub struct ClaimedSlots {
     process: u32,
     clock: Arc<dyn Clock>,
     use_of_slots: Mutex<UseOfSlots>,
-    lock: Option<LockGuard>,
+    lock: Option<ReaderLock>,
 }
 
-/// The lock of a claim: what its process reads stays, whichever `live` that is in.
+/// The lock of a claim: what its process reads stays, whichever `live` that is in. Its file goes with it.
 #[derive(Debug)]
 pub struct ReaderLock {
+    directory: Arc<dyn Directory>,
     claim: u32,
-    lock: LockGuard,
+    _lock: LockGuard,
 }
 
 impl ReaderLock {
@@ -66,10 +68,10 @@ impl ReaderLock {
     /// # Errors
     /// `limit` if as many processes read the database; `io`, naming the file, if one of the files can't be made or locked, for
     /// example without permission.
-    pub fn take(directory: &dyn Directory, claims: u32) -> Result<Self> {
+    pub fn take(directory: &Arc<dyn Directory>, claims: u32) -> Result<Self> {
         for claim in 0..claims {
-            match directory.lock_exclusive(&reader_file(claim)) {
-                Ok(lock) => return Ok(Self { claim, lock }),
+            match Self::take_one(directory, claim) {
+                Ok(lock) => return Ok(lock),
                 Err(IoError::Locked { .. }) => {}
                 Err(error) => return Err(not_announced(error)),
             }
@@ -78,6 +80,22 @@ impl ReaderLock {
         let text =
             format!("{claims} processes read database {location}, the most there can be: end one of them");
         Err(Error::new(ErrorKind::Limit, text))
+    }
+
+    /// Takes the lock of `claim`.
+    ///
+    /// # Errors
+    /// [`IoError::Locked`] if a process has it; what the system says.
+    pub(crate) fn take_one(directory: &Arc<dyn Directory>, claim: u32) -> std::result::Result<Self, IoError> {
+        let lock = directory.lock_exclusive(&reader_file(claim))?;
+        Ok(Self { directory: Arc::clone(directory), claim, _lock: lock })
+    }
+}
+
+impl Drop for ReaderLock {
+    fn drop(&mut self) {
+        // While the lock is held: nobody else has it in this file. What stays, the next one takes.
+        let _ = self.directory.remove(&reader_file(self.claim));
     }
 }
 
@@ -95,7 +113,7 @@ impl ClaimedSlots {
     /// `busy` if another process opened the database since `live` was joined; those of [`ReaderLock::take`].
     pub fn claim(
         live: Arc<Live>,
-        directory: &dyn Directory,
+        directory: &Arc<dyn Directory>,
         process: u32,
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
@@ -108,7 +126,7 @@ impl ClaimedSlots {
     /// # Errors
     /// `busy` if another process opened the database since `live` was joined.
     pub fn with_lock(live: Arc<Live>, lock: ReaderLock, process: u32, clock: Arc<dyn Clock>) -> Result<Self> {
-        let ReaderLock { claim, lock } = lock;
+        let claim = lock.claim;
         // Behind the lock. Whoever opens the database replaces `live`, then looks at the locks: either that is seen here, or
         // the lock is seen there.
         live.words().check_current()?;
@@ -244,14 +262,18 @@ mod tests {
         Arc::new(live)
     }
 
-    fn claim(live: &Arc<Live>, directory: &MemoryDirectory) -> Result<Arc<ClaimedSlots>> {
+    fn memory() -> Arc<dyn Directory> {
+        Arc::new(MemoryDirectory::new("db"))
+    }
+
+    fn claim(live: &Arc<Live>, directory: &Arc<dyn Directory>) -> Result<Arc<ClaimedSlots>> {
         let clock = Arc::new(ManualClock::new(1_700_000_000_000_000_000));
         ClaimedSlots::claim(Arc::clone(live), directory, std::process::id(), clock).map(Arc::new)
     }
 
     #[test]
     fn snapshots_beyond_sixteen_share_the_slot_that_began_last() {
-        let (live, directory) = (live(16), MemoryDirectory::new("db"));
+        let (live, directory) = (live(16), memory());
         let slots = claim(&live, &directory).unwrap();
         let mut open: Vec<_> = (0..16).map(|_| slots.begin().unwrap()).collect();
         assert!(open.iter().all(|slot| slot.timestamp() == Timestamp(5)));
@@ -279,7 +301,7 @@ mod tests {
 
     #[test]
     fn a_claim_says_who_has_joined_until_it_ends() {
-        let (live, directory) = (live(32), MemoryDirectory::new("db"));
+        let (live, directory) = (live(32), memory());
         let (first, second) = (claim(&live, &directory).unwrap(), claim(&live, &directory).unwrap());
         assert!(has_joined(&live, 0) && has_joined(&live, 1));
         let open = first.begin().unwrap();
@@ -291,7 +313,7 @@ mod tests {
 
     #[test]
     fn more_processes_than_files_are_refused_by_name() {
-        let (live, directory) = (live(32), MemoryDirectory::new("db"));
+        let (live, directory) = (live(32), memory());
         let (first, second) = (claim(&live, &directory).unwrap(), claim(&live, &directory).unwrap());
         assert_eq!((first.claim_number(), second.claim_number()), (0, 1));
         let error = claim(&live, &directory).unwrap_err();
@@ -305,7 +327,7 @@ mod tests {
 
     #[test]
     fn a_claim_clears_what_a_dead_process_left() {
-        let (live, directory) = (live(16), MemoryDirectory::new("db"));
+        let (live, directory) = (live(16), memory());
         let holder = SlotHolder { process: 9, begun: 0 };
         let _ =
             ReaderSlot::numbered(live.slot_words(), 3).begin(holder, live.era_word(), live.readable_word());
@@ -315,7 +337,7 @@ mod tests {
 
     #[test]
     fn nobody_begins_in_a_forked_process_or_when_the_database_is_closed() {
-        let (live, directory) = (live(16), MemoryDirectory::new("db"));
+        let (live, directory) = (live(16), memory());
         let clock = Arc::new(ManualClock::new(0));
         let forked = std::process::id().wrapping_add(1);
         let slots = ClaimedSlots::claim(Arc::clone(&live), &directory, forked, clock).map(Arc::new).unwrap();
@@ -331,7 +353,7 @@ mod tests {
         drop(slots);
         assert!(live.claim_word(0).load(Ordering::Relaxed) == forked.into(), "nor its claim");
         assert!(directory.lock_exclusive(&reader_file(0)).is_err(), "nor its lock");
-        let slots = claim(&live, &MemoryDirectory::new("db")).unwrap();
+        let slots = claim(&live, &memory()).unwrap();
         live.close();
         assert_eq!(slots.begin().unwrap_err().kind(), ErrorKind::Busy);
         assert_eq!(slots.begin_anyway().unwrap().timestamp(), Timestamp(5));

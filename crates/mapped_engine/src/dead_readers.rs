@@ -77,6 +77,10 @@ impl DeadReaders {
             slots_of(live, claim).for_each(ReaderSlot::end);
             live.claim_word(claim).store(0, Ordering::Release);
             seen.fill(None);
+            if lock.is_some() {
+                // Under it, as every holder removes it.
+                let _ = directory.remove(&reader_file(claim));
+            }
             drop(lock);
             gone.extend(holder);
         }

@@ -9,7 +9,7 @@
 //! live_head, live  its first line; the time in it: W, R, era;           live_file: regions of it, mapped
 //! slots            which snapshots are open in which process, and what they need
 //! claimed_slots    of a reader: claims slots and begins snapshots;      dead_readers: finds those whose process is gone
-//! arena            blocks of it
+//! free_lines       what is free of it;                            arena: blocks of it
 //! tail, run        records of a segment, in commit order and sorted; shared_record: one of them, with its properties
 //! hub_table        rows that have segments of their own
 //! version          body, runs and tail of a segment between two switches, and the way to the past
@@ -49,6 +49,7 @@ pub mod engine;
 pub mod entries;
 pub mod extents;
 pub mod files;
+pub mod free_lines;
 pub mod freeze;
 pub mod group;
 pub mod group_blocks;

@@ -48,7 +48,7 @@ impl LiveFile {
     pub fn create(directory: Arc<dyn Directory>) -> Result<Self> {
         close_left(&*directory)?;
         match directory.remove(FILE_NAME) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(not_replaced(error)),
             _ => {}
         }
         directory.create(FILE_NAME)?;
@@ -85,6 +85,16 @@ pub(crate) fn not_announced(error: IoError) -> Error {
     Error::new(ErrorKind::Io, text).because(error)
 }
 
+/// What stands in the way of a new file.
+fn not_replaced(error: IoError) -> Error {
+    if error.kind() != std::io::ErrorKind::IsADirectory {
+        return error.into();
+    }
+    let path = error.path().display();
+    let text = format!("{path} is a folder, and a file of this name is needed here: move it elsewhere");
+    Error::invalid(text).because(error)
+}
+
 /// What the first line of the file says.
 ///
 /// # Errors
@@ -110,7 +120,7 @@ fn close_left(directory: &dyn Directory) -> Result<()> {
     if !directory.exists(FILE_NAME)? {
         return Ok(());
     }
-    let file = directory.open(FILE_NAME, OpenMode::ReadWrite)?;
+    let file = directory.open(FILE_NAME, OpenMode::ReadWrite).map_err(not_replaced)?;
     match read_head(&*file) {
         Ok(_) => Ok(file.write_at(&CLOSED.to_ne_bytes(), (STATE_WORD * WORD_BYTES) as u64)?),
         Err(error) if error.kind() == ErrorKind::Io => Err(error),
@@ -257,6 +267,19 @@ mod tests {
         assert!(!joined.is_open() && next.is_open());
         directory.remove(FILE_NAME).unwrap();
         assert_eq!(joined.words().check_current().unwrap_err().kind(), ErrorKind::Busy);
+    }
+
+    #[test]
+    fn a_folder_in_its_place_is_left_there_and_told() {
+        let place = tempfile::tempdir().unwrap();
+        let directory: Arc<dyn Directory> = Arc::new(DiskDirectory::open(place.path()).unwrap());
+        std::fs::create_dir(place.path().join(FILE_NAME)).unwrap();
+        let error = LiveFile::create(directory).unwrap_err();
+        assert!(
+            error.kind() == ErrorKind::Invalid && error.to_string().contains("move it elsewhere"),
+            "{error}"
+        );
+        assert!(place.path().join(FILE_NAME).is_dir());
     }
 
     #[test]

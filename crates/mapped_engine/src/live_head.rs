@@ -3,23 +3,28 @@
 //! ```text
 //! WORD      HOLDS
 //!    0      "evg live"
-//!    1      format: 2
+//!    1      format: 3
 //!    2, 3   id of the opening: random, another one whenever a process opens the database
-//!    4      pid of the process that writes
+//!    4      pid of the process that writes:32 | which start of the machine:32
 //!    5      state, which changes: live.rs
 //!    6      regions of the file: log2 of the words of the first:32 | of the largest:32
 //!    7      slots
 //! ```
+//!
+//! What a process left before the machine was started again may not be what it stored, since nothing here is synced, and another
+//! process can have its pid by now: so the start of the machine stands beside the pid.
 
 use crate::words::{LINE_WORDS, LineNumber, RegionSizes};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_storage::io::random::{Random as _, SplitMix64};
+use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// "evg live", little-endian.
 const MAGIC: u64 = u64::from_le_bytes(*b"evg live");
 /// The form that this page describes.
-const FORMAT: u64 = 2;
+const FORMAT: u64 = 3;
 
 /// The word of line 0 that has the state.
 pub(crate) const STATE_WORD: usize = 5;
@@ -64,7 +69,8 @@ impl LiveHead {
     /// Reads line 0 of the file at `path`, the state apart: who joins needs the sizes before anything can be mapped.
     ///
     /// # Errors
-    /// `corrupt` if it isn't a `live` file, or contradicts itself; `invalid` if its format is another one.
+    /// `corrupt` if it isn't a `live` file, or contradicts itself; `invalid` if its format is another one; `busy` if the machine
+    /// was started since.
     pub fn decode(words: [u64; LINE_WORDS], path: &Path) -> Result<Self> {
         let path = path.display();
         let corrupt = |what: String| Err(Error::new(ErrorKind::Corrupt, format!("{path}: {what}")));
@@ -82,9 +88,13 @@ impl LiveHead {
             return Err(Error::invalid(text));
         }
         let opening = u128::from(words[2]) | u128::from(words[3]) << 64;
-        let Ok(process) = u32::try_from(words[4]) else {
-            return corrupt(format!("there is no process {}", words[4]));
-        };
+        let (process, start) = (words[4] as u32, (words[4] >> 32) as u32);
+        if start != machine_start() {
+            let text = format!(
+                "{path} was left by process {process} before this machine was started again: open the database for writing"
+            );
+            return Err(Error::new(ErrorKind::Busy, text));
+        }
         let (first, largest) = (words[6] as u32, (words[6] >> 32) as u32);
         let Ok(sizes) = RegionSizes::new(first, largest) else {
             return corrupt(format!("there are no regions of 2^{first} to 2^{largest} words"));
@@ -107,7 +117,8 @@ impl LiveHead {
         let (first, largest) = self.sizes.exponents();
         let (low, high) = (self.opening as u64, (self.opening >> 64) as u64);
         let sizes = u64::from(first) | u64::from(largest) << 32;
-        [MAGIC, FORMAT, low, high, self.process.into(), state, sizes, self.slots.into()]
+        let process = u64::from(self.process) | u64::from(machine_start()) << 32;
+        [MAGIC, FORMAT, low, high, process, state, sizes, self.slots.into()]
     }
 
     /// The line of the directory of groups.
@@ -121,6 +132,16 @@ impl LiveHead {
     pub fn first_block(&self) -> LineNumber {
         LineNumber(self.group_directory().0 + (GROUP_PAGES / LINE_WORDS) as u32)
     }
+}
+
+/// A number that changes when the machine is started; zero where the system has none.
+fn machine_start() -> u32 {
+    static START: OnceLock<u32> = OnceLock::new();
+    *START.get_or_init(|| {
+        let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let digits = id.bytes().filter_map(|digit| char::from(digit).to_digit(16));
+        digits.fold(0_u32, |start, digit| start.rotate_left(4) ^ digit)
+    })
 }
 
 /// The error of a reader of a `live` that is not the database's any more.

@@ -15,10 +15,12 @@ pub struct MappedStatistics {
     pub live_bytes: u64,
     /// What those may be before commits wait for merges.
     pub live_limit_bytes: u64,
+    /// Size of the file `live`, which has what is free between them as well, and never gets shorter while the database is open.
+    pub live_file_bytes: u64,
 }
 
 impl MappedStatistics {
-    /// Those of `graph` now. Cost: a look at each file.
+    /// Those of `graph` now. Cost: a look at each file, and at each region of `live`.
     #[must_use]
     pub fn of(graph: &MappedGraph) -> Self {
         let extents = graph.extents().statistics();
@@ -28,6 +30,7 @@ impl MappedStatistics {
             free_bytes: extents.free_bytes,
             live_bytes: graph.arena().used_bytes(),
             live_limit_bytes: graph.options().live_bytes_max,
+            live_file_bytes: graph.arena().words().open_bytes(),
         }
     }
 }

@@ -112,6 +112,12 @@ impl RegionSizes {
         (self.largest / LINE_WORDS as u64) as u32
     }
 
+    /// The number of the region that has `line`.
+    #[must_use]
+    pub fn region_of(self, line: LineNumber) -> usize {
+        self.of_word(u64::from(line.0) * LINE_WORDS as u64).0
+    }
+
     /// The number, first word and length of the region with `word`.
     fn of_word(self, word: u64) -> (usize, u64, u64) {
         if word < self.first {

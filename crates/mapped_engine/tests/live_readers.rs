@@ -143,7 +143,8 @@ fn a_real_process_keeps_its_slots_until_it_is_killed() {
 
 #[test]
 fn a_thousand_readers_that_come_and_go_leave_nothing() {
-    let (live, directory) = (Arc::new(live()), MemoryDirectory::new("db"));
+    let live = Arc::new(live());
+    let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new("db"));
     let clock: Arc<dyn Clock> = Arc::new(ManualClock::new(0));
     let claim = || ClaimedSlots::claim(Arc::clone(&live), &directory, std::process::id(), Arc::clone(&clock));
     let mut kept = None;

@@ -181,7 +181,7 @@ fn read_until_closed(place: &Path) -> u64 {
     let (file, head) = LiveFile::open(Arc::clone(&directory)).unwrap();
     let words = Arc::new(SharedWords::new(Arc::new(file), head.sizes));
     let live = Arc::new(Live::join(words, OPENING, WriterPresence::Present(None)).unwrap());
-    let claimed = ClaimedSlots::claim(Arc::clone(&live), &*directory, std::process::id(), clock).unwrap();
+    let claimed = ClaimedSlots::claim(Arc::clone(&live), &directory, std::process::id(), clock).unwrap();
     let (slots, extents) = (Arc::new(claimed), ExtentReader::new(directory));
     println!("reading");
     let (mut expected, mut through, mut snapshots) = (State::new(), 0, 0);

@@ -72,7 +72,7 @@ impl Shared {
         live.open();
         let live = Arc::new(live);
         let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new("db"));
-        let lock = ReaderLock::take(&*directory, 1).expect("nobody else reads");
+        let lock = ReaderLock::take(&directory, 1).expect("nobody else reads");
         let clock = Arc::new(ManualClock::new(0));
         let joined = JoinedLive::new(Arc::clone(&live), lock, &directory, clock, None);
         let joined = Arc::new(joined.expect("it is the newest"));

@@ -3,7 +3,7 @@
 use crate::error::invalid;
 use crate::handle::{READ_ONLY, Setting};
 use crate::transaction_options::{isolation, seconds};
-use evergraph::{Durability, EngineKind, Options};
+use evergraph::{Durability, EngineKind, Options, PersistentMemory};
 use evergraph_replica::follow::options::SYNC_INTERVAL;
 use pyo3::prelude::*;
 
@@ -16,6 +16,8 @@ pub struct OpenSettings {
     read_only: bool,
     #[pyo3(item)]
     engine: Option<String>,
+    #[pyo3(item)]
+    persistent_memory: Option<String>,
     #[pyo3(item)]
     durability: Option<String>,
     #[pyo3(item)]
@@ -49,6 +51,7 @@ impl OpenSettings {
             create: true,
             read_only: false,
             engine: None,
+            persistent_memory: None,
             durability: Some("interval".to_owned()),
             sync_interval: Some(SYNC_INTERVAL.as_secs_f64()),
             isolation: None,
@@ -70,6 +73,9 @@ impl OpenSettings {
     pub fn options(&self, py: Python<'_>) -> PyResult<Options> {
         let engine = self.engine.as_deref().map(|name| engine(py, name)).transpose()?;
         let mut options = Options { create: self.create, engine, ..Options::default() };
+        if let Some(name) = &self.persistent_memory {
+            options.persistent_memory = persistent_memory(py, name)?;
+        }
         match (self.durability.as_deref(), self.sync_interval) {
             (None | Some("sync"), None) => {}
             (Some("none"), None) => options.durability = Durability::None,
@@ -123,6 +129,7 @@ impl OpenSettings {
             // Always chosen: a database that is read here is not written.
             setting(READ_ONLY, Some(self.read_only.to_string()), "false"),
             setting("engine", self.engine.clone(), EngineKind::Memory.name()),
+            setting("persistent_memory", self.persistent_memory.clone(), PersistentMemory::default().name()),
             setting("durability", self.durability.clone(), "sync"),
             setting("sync_interval", words(self.sync_interval), "0.1"),
             setting("isolation", self.isolation.clone(), "snapshot"),
@@ -136,6 +143,15 @@ impl OpenSettings {
             setting("log_file_bytes", bytes(self.log_file_bytes), "67108864"),
         ]
     }
+}
+
+/// The choice with this name.
+fn persistent_memory(py: Python<'_>, name: &str) -> PyResult<PersistentMemory> {
+    name.parse().map_err(|_| {
+        let names = PersistentMemory::ALL.map(|memory| format!("\"{memory}\""));
+        let [first, second, third] = names;
+        invalid(py, format!("persistent_memory {name:?}: expected {first}, {second} or {third}"))
+    })
 }
 
 /// The engine with this name.

@@ -63,6 +63,7 @@ fn mapped<'py>(py: Python<'py>, found: &Statistics) -> PyResult<Option<Bound<'py
         ("property_bytes", engine.property_bytes),
         ("live_bytes", mapped.live_bytes),
         ("live_limit_bytes", mapped.live_limit_bytes),
+        ("live_file_bytes", mapped.live_file_bytes),
     ];
     numbers(py, &row).map(Some)
 }

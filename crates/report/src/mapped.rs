@@ -22,6 +22,8 @@ pub struct MappedEntry {
     pub live_bytes: u64,
     /// What those may be before commits wait for merges.
     pub live_limit_bytes: u64,
+    /// Size of the file `live`.
+    pub live_file_bytes: u64,
 }
 
 impl MappedEntry {
@@ -39,6 +41,7 @@ impl MappedEntry {
             topology_bytes_per_edge: (edges_count > 0).then(|| topology_bytes as f64 / edges_count as f64),
             live_bytes: mapped.live_bytes,
             live_limit_bytes: mapped.live_limit_bytes,
+            live_file_bytes: mapped.live_file_bytes,
         })
     }
 }

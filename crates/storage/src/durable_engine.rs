@@ -250,6 +250,11 @@ pub trait DurableEngine: Engine {
     /// Asks [`DurableEngine::run_background`] to return.
     fn close(&self);
 
+    /// Removes files that only an open database needs. The caller has the database's lock, and nothing writes any more: the
+    /// engine's threads have ended, and the next process may open the database as soon as the lock is given back. What can't be
+    /// removed stays for the next opening.
+    fn let_go(&self) {}
+
     /// Checks the files that `manifest` names. Nobody writes to them.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Errors of files and of the log, as the kinds that users act on.
 
 use crate::checkpoint::error::CheckpointError;
-use crate::io::error::IoError;
+use crate::io::error::{IoError, Operation};
 use crate::log::error::LogError;
 use evergraph_graph::error::{Error, ErrorKind};
 
@@ -53,6 +53,12 @@ fn kind_of_io(error: &IoError) -> ErrorKind {
     match error {
         IoError::Locked { .. } => ErrorKind::Busy,
         IoError::TooLarge { .. } => ErrorKind::Corrupt,
+        // Nothing was looked for: the folder of an open database is gone.
+        IoError::Failed { operation: Operation::Create, source, .. }
+            if source.kind() == std::io::ErrorKind::NotFound =>
+        {
+            ErrorKind::Io
+        }
         IoError::Failed { .. } => match error.kind() {
             std::io::ErrorKind::NotFound => ErrorKind::NotFound,
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => ErrorKind::Limit,
@@ -64,7 +70,6 @@ fn kind_of_io(error: &IoError) -> ErrorKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::error::Operation;
 
     #[test]
     fn a_full_disk_is_a_limit_and_keeps_its_text_and_cause() {
@@ -73,5 +78,24 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::Limit);
         assert!(error.to_string().starts_with("write db/log-1: "), "{error}");
         assert!(std::error::Error::source(&error).is_some());
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_not_found_and_a_folder_that_has_gone_is_a_failure() {
+        let failed = |operation| {
+            let error = IoError::new(operation, "db/log-1", std::io::ErrorKind::NotFound.into());
+            (
+                Error::from(error).kind(),
+                IoError::new(operation, "db/log-1", std::io::ErrorKind::NotFound.into()),
+            )
+        };
+        let (kind, error) = failed(Operation::Open);
+        assert!(kind == ErrorKind::NotFound && !error.to_string().contains("removed"), "{error}");
+        let (kind, error) = failed(Operation::Create);
+        let text = error.to_string();
+        assert!(
+            kind == ErrorKind::Io && text.ends_with(": the folder was removed while it was in use"),
+            "{text}"
+        );
     }
 }

@@ -8,17 +8,10 @@
 
 use crate::checkpoint::manifest::{self, Manifest};
 use crate::durable_engine::DurableEngine;
-use crate::io::directory::{Directory, LockGuard};
-use crate::io::error::IoError;
+use crate::io::directory::Directory;
 use crate::log::end_file::{self, RecordedEnd};
-use crate::sync::{Condvar, Mutex};
 use crate::unfinished_directory::{LOCK_NAME, UNFINISHED_NAME, is_unfinished, unfinished};
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use std::time::Duration;
-
-/// How often, and how long apart, the lock is tried.
-const LOCK_TRIES: u32 = 5;
-const LOCK_AGAIN: Duration = Duration::from_millis(5);
 
 /// What is wanted of a database, whether it is there or not.
 pub(crate) struct WantedDatabase {
@@ -72,21 +65,6 @@ pub(crate) fn refuse_strangers<E: DurableEngine>(directory: &dyn Directory, crea
         return Err(Error::new(ErrorKind::NotFound, text));
     }
     Ok(())
-}
-
-/// The lock of the process that writes. Somebody who looks whether it is held has it for a moment: so it is tried for a while.
-///
-/// # Errors
-/// `busy`, naming the process, if it is held all the time; what the system says.
-pub(crate) fn lock_to_write(directory: &dyn Directory) -> Result<LockGuard> {
-    let (lock, waited) = (Mutex::new(()), Condvar::default());
-    for _ in 1..LOCK_TRIES {
-        match directory.lock_exclusive(LOCK_NAME) {
-            Err(IoError::Locked { .. }) => drop(waited.wait_timeout(lock.lock(), LOCK_AGAIN)),
-            taken => return Ok(taken?),
-        }
-    }
-    Ok(directory.lock_exclusive(LOCK_NAME)?)
 }
 
 /// The database in `directory`, or a new one. The caller holds the lock.

@@ -22,7 +22,7 @@ use crate::checkpoint::report::{CheckProgress, Report};
 use crate::conversion::run::{ConversionSummary, convert};
 use crate::durable_engine::{DurableEngine, EngineStep, OpenContext, OpenedEngine};
 use crate::engine_listener::engine_listener;
-use crate::found_database::{FoundDatabase, WantedDatabase, find_or_create, lock_to_write, refuse_strangers};
+use crate::found_database::{FoundDatabase, WantedDatabase, find_or_create, refuse_strangers};
 use crate::indexing::{IndexProgress, IndexRequest};
 use crate::io::directory::{Directory, LockGuard};
 use crate::io::environment::{Background, Environment};
@@ -221,7 +221,7 @@ impl<E: DurableEngine> OpenStore<E> {
         options.check()?;
         // Before the lock, whose file would be the first thing of ours in somebody else's folder.
         refuse_strangers::<E>(&*directory, options.create)?;
-        let lock = lock_to_write(&*directory)?;
+        let lock = directory.lock_exclusive(LOCK_NAME)?;
         let wanted = WantedDatabase {
             create: options.create,
             engine: options.engine,
@@ -261,6 +261,7 @@ impl<E: DurableEngine> OpenStore<E> {
         };
         let OpenedEngine { engine, bytes_count } = open_engine(&opening)?;
         let engine = Arc::new(engine);
+        let mut refused = RefusedOpening(Some(Arc::clone(&engine)));
         let (recovered, replayed) =
             replay_log(&*directory, &manifest, (&*engine, &timeline), options.replay_batch_mutations)?;
         let recovery = Recovery {
@@ -318,6 +319,8 @@ impl<E: DurableEngine> OpenStore<E> {
             operations: Operations::default(),
             lock: Mutex::new(Some(lock)),
         };
+        // From here on closing does it.
+        refused.0 = None;
         if open.is_stepped {
             return Ok(open);
         }
@@ -516,6 +519,7 @@ impl<E: DurableEngine> OpenStore<E> {
             drop(thread.join());
         }
         let closed = self.store.log().close();
+        self.store.engine().let_go();
         // Nothing writes any more: another process, or this one, may open it.
         drop(lock.take());
         Ok(closed?)
@@ -526,6 +530,17 @@ impl<E: DurableEngine> Drop for OpenStore<E> {
     fn drop(&mut self) {
         // Whoever wants to hear of a failure closes before; the log's own state says it too.
         drop(self.close());
+    }
+}
+
+/// An engine that lets go of its files unless the database gets open. Dropped before the database's lock.
+struct RefusedOpening<E: DurableEngine>(Option<Arc<E>>);
+
+impl<E: DurableEngine> Drop for RefusedOpening<E> {
+    fn drop(&mut self) {
+        if let Some(engine) = self.0.take() {
+            engine.let_go();
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 //! meter        how far a long piece of work is
 //! failure      why a command stopped: kind, causes, hint, exit code
 //! interrupt    Ctrl-C and SIGTERM
+//! file_size_limit  what happens beyond `ulimit -f`
 //! result_file  a result in a file that is there in whole or not at all
 //! ```
 //!
@@ -14,6 +15,7 @@
 
 pub mod console;
 pub mod failure;
+pub mod file_size_limit;
 pub mod interrupt;
 pub mod meter;
 pub mod number;

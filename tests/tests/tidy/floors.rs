@@ -149,7 +149,7 @@ pub const MODULES: &[(&str, Floors)] = &[
         "crates/mapped_engine/src",
         &[
             &["words", "shared_record", "extents", "entries"],
-            &["live_head", "files"],
+            &["live_head", "files", "free_lines"],
             &["live", "live_file", "slots", "arena", "index_table"],
             &["claimed_slots", "dead_readers", "tail", "run", "group", "hub_table", "version_reference"],
             &["version", "group_blocks"],
@@ -364,7 +364,13 @@ pub const MODULES: &[(&str, Floors)] = &[
     ),
     (
         "crates/terminal/src",
-        &[&["number", "table"], &["failure"], &["meter", "result_file"], &["console"], &["interrupt"]],
+        &[
+            &["number", "table", "file_size_limit"],
+            &["failure"],
+            &["meter", "result_file"],
+            &["console"],
+            &["interrupt"],
+        ],
     ),
     (
         "crates/show/src",
@@ -395,7 +401,7 @@ pub const MODULES: &[(&str, Floors)] = &[
         &[
             &["allocator", "amount", "engine", "open", "schema_catalogue", "settings", "target", "welcome"],
             &["context"],
-            &["remote_job", "server_access"],
+            &["read_access", "remote_job", "server_access"],
             &["download", "loading"],
             &["command", "command::replica::source_url"],
             &["command::query"],

@@ -50,6 +50,26 @@ fn answers_as_in_memory(folder: &Folder, name: &str) {
 }
 
 #[test]
+fn a_database_in_persistent_memory_is_made_read_and_taken_away_as_an_emulation() {
+    let folder = Folder::with_bank();
+    let emulated = ["--persistent-memory", "emulated"];
+    let in_memory = folder.run(&[&["generate", "payments", "fast.eg"], &emulated[..]].concat());
+    in_memory.failed(2, &["goes with the engine `mapped` only"]);
+    let size = ["--accounts", "1000", "--transfers", "5000", "--rings", "5"];
+    let made = [&["generate", "payments", "fast.eg", "--engine", "mapped"], &size[..], &emulated].concat();
+    folder.run(&made).succeeded();
+    let refused = folder.run(&["stats", "fast.eg"]);
+    // But where temporary files lie in persistent memory.
+    if refused.code != Some(0) {
+        refused.failed(7, &["fast.eg", "MAP_SYNC", "emulated"]);
+    }
+    let with = |arguments: &[&str]| folder.run(&[arguments, &emulated[..]].concat()).succeeded();
+    with(&["check", "fast.eg"]);
+    with(&["convert", "fast.eg", "plain.eg", "--engine", "mapped"]);
+    answers_as_in_memory(&folder, "plain.eg");
+}
+
+#[test]
 fn stats_of_the_disk_engine_show_its_levels_and_its_memory() {
     let folder = Folder::new();
     on_disk(&folder, "disk.eg");

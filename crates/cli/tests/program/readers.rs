@@ -2,6 +2,8 @@
 
 use crate::support::{Folder, Ran, eventually, program, send};
 use evergraph::{Database, EngineKind, GraphView as _, Options};
+use evergraph_storage::io::directory::Directory as _;
+use evergraph_storage::io::disk::DiskDirectory;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -100,10 +102,13 @@ fn what_writes_is_refused_beside_a_writer_whichever_way_it_comes() {
         (8, &["index", "create", "people.eg", "Person", "name"]),
         (8, &["backup", "people.eg", "copy.eg"]),
         (8, &["check", "people.eg"]),
+        (8, &["serve", "people.eg", "--listen", "127.0.0.1:0"]),
     ] {
         let ran = folder.run(arguments);
         assert_eq!((ran.code, ran.err.contains(&process)), (Some(code), true), "{arguments:?} {ran:?}");
     }
+    let served = folder.run(&["serve", "people.eg", "--listen", "127.0.0.1:0"]);
+    assert!(served.err.contains("`eg.open(path, read_only=True)` read"), "{served:?}");
     assert_eq!(database.gremlin("g.V().count()").one::<i64>().unwrap(), 3);
     folder
         .run(&["query", "ws://localhost", "g.V()", "--read-only"])
@@ -147,6 +152,25 @@ fn a_writer_that_is_killed_leaves_its_commits_to_readers() {
     let mut next = Shell::start(&folder, &["people.eg"]);
     assert_eq!(next.line("g.addV('Person').count()"), "1");
     assert_eq!(reader.line("g.V().count()"), "7");
+}
+
+/// A salvage holds the lock, and leaves no id there, since it changes nothing.
+#[test]
+fn a_writer_that_was_killed_is_named_by_nobody() {
+    let folder = Folder::new();
+    drop(written(&folder, EngineKind::Mapped));
+    let mut writer = Shell::start(&folder, &["people.eg"]);
+    assert_eq!(writer.line("g.addV('Person').count()"), "1");
+    let killed = writer.child.id().to_string();
+    writer.child.kill().unwrap();
+    writer.child.wait().unwrap();
+    let directory = DiskDirectory::open(folder.path("people.eg")).unwrap();
+    let _salvage = directory.lock_unchanged("lock").unwrap().unwrap();
+    let add = ["query", "people.eg", "g.addV('Person')", "--read-only"];
+    let refused = folder.run(&add).failed(2, &["open it to be written"]);
+    assert!(!refused.err.contains(&killed), "{refused:?}");
+    let refused = folder.run(&["checkpoint", "people.eg"]).failed(8, &["is open in another process"]);
+    assert!(!refused.err.contains(&killed), "{refused:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What `evergraph replica` says of a source that does not show all, and of errors that pass.
 
-use crate::replicas::{Shop, following, run_until_now};
+use crate::replicas::{Shop, following, get_until, run_until_now};
 use crate::support::{Folder, program};
 use evergraph_replica::private_server::PrivateServerOptions;
 use std::io::{BufRead as _, BufReader};
@@ -52,7 +52,6 @@ fn each_new_error_is_a_line_and_so_is_that_it_follows_again() {
         }
     };
     line_with("shop.eg: follows");
-    // The line is written before the first stream begins.
     let walsender = "SELECT pg_terminate_backend(active_pid)::text FROM pg_replication_slots
         WHERE database = current_database() AND active";
     crate::support::eventually("it streams", || shop.query(walsender).len() == 1);
@@ -95,4 +94,39 @@ fn two_wal_senders_do_and_a_check_says_when_fewer_are_free() {
         let until: &[&str] = if command == "run" { &["--until", "now"] } else { &[] };
         shop.run(&folder, &[&["replica", command, "shop.eg"], until, &following[..]].concat()).succeeded();
     }
+}
+
+/// An address that is taken was told behind the copy, and while that ran nobody answered.
+#[test]
+fn metrics_are_there_during_the_copy_or_refused_before_it() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    let following = following(&shop, &folder, &url);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    shop.run(&folder, &with_metrics(&address, &following)).failed(7, &["listen for metrics at", &address]);
+    shop.run(&folder, &with_metrics("0.0.0.0:0", &following)).failed(2, &["listen on 127.0.0.1"]);
+    assert!(!folder.path("shop.eg").exists());
+
+    let mut holder = shop.connect();
+    holder.query("hold a table of", "BEGIN; LOCK TABLE customer IN ACCESS EXCLUSIVE MODE").unwrap();
+    let mut program = program();
+    program
+        .args(with_metrics("127.0.0.1:0", &following))
+        .current_dir(folder.root())
+        .env("PGPASSWORD", shop.password());
+    let mut child = program.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut errors = BufReader::new(child.stderr.take().unwrap()).lines();
+    let line = errors.find(|line| line.as_ref().unwrap().contains("metrics at http://")).unwrap().unwrap();
+    let address = line.split("http://").nth(1).unwrap().split('/').next().unwrap();
+    get_until(address, "evergraph_replica_state{database=\"shop\",state=\"copying\"} 1.0\n");
+    holder.query("let go of", "COMMIT").unwrap();
+    get_until(address, "evergraph_replica_state{database=\"shop\",state=\"following\"} 1.0\n");
+    folder.run(&["replica", "stop", "shop.eg"]).succeeded();
+    assert!(child.wait().unwrap().success());
+}
+
+/// The arguments of a replica that shows its metrics at `address`.
+fn with_metrics<'a>(address: &'a str, following: &[&'a str]) -> Vec<&'a str> {
+    [&["replica", "run", "shop.eg", "--metrics", address], following].concat()
 }

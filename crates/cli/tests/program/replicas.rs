@@ -260,9 +260,10 @@ fn a_replica_in_the_background_is_told_about_measured_and_stopped() {
         (child, address.to_owned())
     };
     let (mut child, address) = start();
+    // What comes during the copy is part of it.
+    get_until(&address, "evergraph_replica_state{database=\"shop\",state=\"following\"} 1.0\n");
     shop.query("INSERT INTO customer VALUES (3, 'Cem', true)");
     get_until(&address, "evergraph_replica_rows_total{database=\"shop\"} 1.0\n");
-    get_until(&address, "evergraph_replica_state{database=\"shop\",state=\"following\"} 1.0\n");
     let metrics = get_until(&address, "evergraph_replica_freshness_seconds_count{database=\"shop\"} 1\n");
     assert!(metrics.contains("evergraph_replica_last_error_seconds{database=\"shop\"} 0.0\n"), "{metrics}");
     // The file is written once a second.
@@ -283,13 +284,13 @@ fn a_replica_in_the_background_is_told_about_measured_and_stopped() {
     let (mut child, address) = start();
     get_until(&address, "evergraph_replica_rows_total{database=\"shop\"} 1.0\n");
     let stopped = folder.run(&["replica", "stop", "shop.eg"]).succeeded().out;
-    assert!(stopped.contains(&format!("process {} has stopped at ", child.id())), "{stopped}");
+    assert!(stopped.contains(&format!("process {} has stopped following, at ", child.id())), "{stopped}");
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(one(&folder, "g.V().hasLabel('Customer').count()"), "4");
 }
 
 /// What `GET /metrics` says once that has `wanted`.
-fn get_until(address: &str, wanted: &str) -> String {
+pub fn get_until(address: &str, wanted: &str) -> String {
     let began = Instant::now();
     loop {
         let mut stream = TcpStream::connect(address).unwrap();

@@ -1,7 +1,7 @@
 //! Backup and salvage: copies that are databases, damage that is listed, and folders that stay as they were.
 
 use crate::support::{Folder, Ran, eventually, flip, program, send};
-use evergraph::Database;
+use evergraph::{Database, EngineKind, Options};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -171,4 +171,26 @@ fn an_interrupted_backup_leaves_nothing_or_all() {
         folder.run(&["check", "copy.eg"]).succeeded();
     }
     folder.run(&["check", "large.eg"]).succeeded();
+}
+
+/// Without a word, by a signal: that is what the system does unless a program says otherwise.
+#[test]
+fn a_write_beyond_the_file_size_limit_fails_and_names_the_file() {
+    for engine in [EngineKind::Memory, EngineKind::Disk, EngineKind::Mapped] {
+        let folder = Folder::new();
+        let options = Options { engine: Some(engine), ..Options::default() };
+        let database = Database::open_with(folder.path("people.eg"), &options).unwrap();
+        database.gremlin("g.addV('Person')").run().unwrap();
+        database.close().unwrap();
+        drop(database);
+        // In blocks of 512 or 1,024 bytes.
+        let line = "ulimit -f 16; exec \"$0\" query people.eg \"g.addV('Person')\"";
+        let program = program();
+        let mut limited = std::process::Command::new("sh");
+        limited.arg("-c").arg(line).arg(program.get_program()).current_dir(folder.root());
+        let ran = Ran::of(limited.output().unwrap());
+        ran.failed(7, &["people.eg/", "ulimit -f"]);
+        let count = folder.run(&["query", "people.eg", "g.V().count()"]).succeeded().out;
+        assert_eq!(count, "1\n", "{engine:?}");
+    }
 }

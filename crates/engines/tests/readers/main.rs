@@ -2,6 +2,7 @@
 //!
 //! - `history`: commits that anybody can compute by their timestamps
 //! - `beside`: what a reader sees in the course of time, in one process
+//! - `shared_files`: which files processes share, and when they go
 //! - `refusals`: who can't open a database to read it, and what is said then
 //! - `processes`: real processes, killed at random
 
@@ -14,3 +15,4 @@ mod history;
 mod model;
 mod processes;
 mod refusals;
+mod shared_files;

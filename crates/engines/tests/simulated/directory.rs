@@ -11,7 +11,9 @@
 //! fails and changes nothing, and the disk goes on under a new handle.
 
 use crate::simulated::disk::{Change, Disk, FileNumber, Synced};
-use evergraph_storage::io::directory::{Directory, File, LockGuard, OpenMode, check_alignment, check_name};
+use evergraph_storage::io::directory::{
+    Directory, File, LockGuard, LockState, OpenMode, check_alignment, check_name,
+};
 use evergraph_storage::io::error::{IoError, Operation};
 use evergraph_storage::io::mapping::{ByteMapping, HeapBytes, WORD_BYTES, WordMapping};
 use evergraph_storage::io::write_unit::WriteUnit;
@@ -396,6 +398,12 @@ impl Directory for SimulatedDirectory {
 
     fn lock_unchanged(&self, name: &str) -> Result<Option<LockGuard>, IoError> {
         self.lock_exclusive(name).map(Some)
+    }
+
+    fn lock_state(&self, name: &str) -> Result<LockState, IoError> {
+        check_name(Operation::Lock, self.location(), name)?;
+        let (state, _) = self.begin(Operation::Lock, name, 0, &[])?;
+        Ok(if state.locked.contains(name) { LockState::Held(None) } else { LockState::Free })
     }
 
     fn lock_exclusive(&self, name: &str) -> Result<LockGuard, IoError> {

@@ -6,7 +6,7 @@ use crate::checkpoint::copy::PinnedExtents;
 use crate::claimed_slots::is_reader_file;
 use crate::durable::load::BuiltLoad;
 use crate::durable::new_files::NewFiles;
-use crate::durable::opening::{OpenedDatabase, allow_reuse, leave_lock, open_database};
+use crate::durable::opening::{OpenedDatabase, allow_reuse, leave_lock, open_database, remove_shared_files};
 use crate::durable::salvage::salvage;
 use crate::engine::mapped_engine::{MappedEngine, UnusedBlocks};
 use crate::engine::options::MappedOptions;
@@ -139,7 +139,11 @@ impl DurableEngine for MappedEngine {
     fn close(&self) {
         self.graph().merger().close();
         self.graph().live().close();
-        leave_lock(&**self.checkpointer().directory(), self.checkpointer().extents());
+        leave_lock(self.checkpointer().directory(), self.checkpointer().extents());
+    }
+
+    fn let_go(&self) {
+        remove_shared_files(&**self.checkpointer().directory());
     }
 
     fn check_files(

@@ -16,7 +16,7 @@ use crate::body_store::stored_column::StoredColumn;
 use crate::checkpoint::ledger::LedgerEntry;
 use crate::checkpoint::open::{FoundFiles, FoundSegment, found_ledger, open_files};
 use crate::checkpoint::write::Checkpointer;
-use crate::claimed_slots::{has_joined, reader_file};
+use crate::claimed_slots::{ReaderLock, has_joined, is_reader_file, reader_file};
 use crate::engine::attach::AttachedSegment;
 use crate::engine::graph::MappedGraph;
 use crate::engine::mapped_engine::MappedEngine;
@@ -24,13 +24,13 @@ use crate::engine::options::MappedOptions;
 use crate::extents::table::{ExtentOptions, Extents, Reuse};
 use crate::files::segment_id::{INDEXES, SegmentId};
 use crate::live::Live;
-use crate::live_file::LiveFile;
+use crate::live_file::{FILE_NAME, LiveFile};
 use crate::live_head::{LiveHead, SLOTS, SLOTS_PER_PROCESS};
 use crate::words::SharedWords;
 use evergraph_graph::id::LabelId;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::checkpoint::manifest::Manifest;
-use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::directory::{Directory, LockGuard, LockState};
 use evergraph_storage::io::error::IoError;
 use evergraph_storage::timeline::clock::Timeline;
 use std::sync::Arc;
@@ -57,9 +57,30 @@ pub fn open_database(
     options: (MappedOptions, ExtentOptions),
 ) -> CheckpointResult<OpenedDatabase> {
     // In this order: a process that joined the `live` before has its lock by now, or learns that it is another one.
-    let live = new_live(directory, timeline, &options.0)?;
-    let reuse = reuse(&**directory, &live)?;
-    open_in(live, reuse, directory, manifest, timeline, options)
+    let opened = new_live(directory, timeline, &options.0).and_then(|live| {
+        let reuse = reuse(&**directory, &live)?;
+        open_in(live, reuse, directory, manifest, timeline, options)
+    });
+    if opened.is_err() {
+        remove_shared_files(&**directory);
+    }
+    opened
+}
+
+/// Removes the files that processes share while the database is open: `live`, and those of readers that nobody holds. The caller
+/// has the database's lock, and writes no more.
+///
+/// Whoever has joined `live` has it mapped. Whoever is about to join it finds that its name is gone, once it has the lock of a
+/// reader, and looks again. The next opening makes all of them anew: what can't be removed is its affair.
+pub fn remove_shared_files(directory: &dyn Directory) {
+    let _ = directory.remove(FILE_NAME);
+    let names = directory.list().unwrap_or_default();
+    for name in names.iter().filter(|name| is_reader_file(name)) {
+        if let Ok(Some(lock)) = directory.lock_unchanged(name) {
+            let _ = directory.remove(name);
+            drop(lock);
+        }
+    }
 }
 
 /// As [`open_database`], in a process that writes nothing and has no lock: what is in memory is its own.
@@ -174,11 +195,9 @@ pub(crate) const CLAIMS: u32 = SLOTS / SLOTS_PER_PROCESS;
 /// What the system says.
 pub fn reuse(directory: &dyn Directory, live: &Live) -> CheckpointResult<Reuse> {
     for claim in 0..CLAIMS {
-        match directory.lock_unchanged(&reader_file(claim)) {
-            Ok(_) => {}
-            Err(IoError::Locked { .. }) if is_joined(live, claim) => {}
-            Err(IoError::Locked { .. }) => return Ok(Reuse::Forbidden),
-            Err(error) => return Err(error.into()),
+        match directory.lock_state(&reader_file(claim))? {
+            LockState::Held(_) if !is_joined(live, claim) => return Ok(Reuse::Forbidden),
+            LockState::Held(_) | LockState::Free => {}
         }
     }
     Ok(Reuse::Allowed)
@@ -202,10 +221,10 @@ pub fn allow_reuse(directory: &dyn Directory, extents: &Extents, live: &Live) ->
 
 /// Leaves a lock to those who still read extents of a writer that is about to let the database go. The last ones are tried first:
 /// processes that read take the first.
-pub fn leave_lock(directory: &dyn Directory, extents: &Extents) {
+pub fn leave_lock(directory: &Arc<dyn Directory>, extents: &Extents) {
     for claim in (0..CLAIMS).rev() {
-        match directory.lock_exclusive(&reader_file(claim)) {
-            Ok(lock) => return extents.close(lock),
+        match ReaderLock::take_one(directory, claim) {
+            Ok(lock) => return extents.close(LockGuard::new(lock)),
             Err(IoError::Locked { .. }) => {}
             // A disk that refuses an empty file: nobody is left to tell, and closing goes on.
             Err(_) => return,

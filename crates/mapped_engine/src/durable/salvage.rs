@@ -44,6 +44,7 @@ use evergraph_storage::salvage::new_database::SalvageTarget;
 use evergraph_storage::salvage::salvaged::Salvaged;
 use evergraph_storage::salvage::source::SalvageSource;
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::sync::Arc;
 use zerocopy::IntoBytes;
 
@@ -52,7 +53,7 @@ use zerocopy::IntoBytes;
 /// Cost: as [`evergraph_bodies::salvage::run::salvage`]; each extent is read once for each time that its segment is asked for.
 ///
 /// # Errors
-/// As [`evergraph_bodies::salvage::run::salvage`].
+/// As [`evergraph_bodies::salvage::run::salvage`]; `io`, naming the file, without permission to read one.
 pub fn salvage(
     mut source: SalvageSource<'_>,
     target: &SalvageTarget<'_>,
@@ -67,6 +68,7 @@ pub fn salvage(
             section
         }
     };
+    check_permission(source.directory, &section)?;
     let newest_base = section.segments.iter().map(|segment| segment.base).max().unwrap_or(Timestamp::ZERO);
     let bodies = DamagedSegments::new(source.directory, section, source.manifest.covered_through);
     source.losses.extend(bodies.lost_runs());
@@ -77,6 +79,20 @@ pub fn salvage(
         finish: &mut NewFiles::finish,
     };
     evergraph_bodies::salvage::run::salvage(source, target, files, progress)
+}
+
+/// Refuses if an array file that is there can't be opened for what isn't damage, since what would be missing is there.
+fn check_permission(directory: &dyn Directory, section: &Section) -> Result<()> {
+    let files: BTreeSet<u64> = section.extents().map(|(place, _)| place.file).collect();
+    for file in files {
+        match directory.open(&file_name(file), OpenMode::Read) {
+            Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::OutOfMemory) => {
+                return Err(error.into());
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The segments of a database that may be damaged.

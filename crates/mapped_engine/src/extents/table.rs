@@ -14,6 +14,7 @@
 use crate::extents::array_file::{ArrayFile, file_name, file_number};
 use crate::extents::header::{ExtentHeader, ExtentPlace, extent_bytes};
 use crate::extents::stored_extent::{StoredExtent, TakenSpace};
+use evergraph_graph::error::Error;
 use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::io::directory::{Directory, LockGuard, OpenMode};
 use evergraph_storage::io::error::{IoError, Operation};
@@ -86,9 +87,9 @@ struct Files {
     reuse: Reuse,
 }
 
-/// Whether the disk, or what its user may have of it, has less space than was asked for.
+/// Whether the disk, or what its user may have of it or the process of a file, has less space than was asked for.
 fn is_full(error: &IoError) -> bool {
-    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }
 
 impl Extents {
@@ -99,8 +100,8 @@ impl Extents {
     /// Cost: a mapping a file, and logarithmic in the number of extents for each.
     ///
     /// # Errors
-    /// [`CheckpointError::Corrupt`] if a file is missing or cut short, or two of the extents have a byte in common; and what
-    /// the system says.
+    /// [`CheckpointError::Corrupt`] if a file is missing or cut short, or two of the extents have a byte in common; `invalid` if
+    /// one is a link; and what the system says.
     pub fn open(
         directory: Arc<dyn Directory>,
         options: ExtentOptions,
@@ -132,11 +133,7 @@ impl Extents {
                         files.by_number.insert(place.file, Arc::clone(&file));
                         file
                     }
-                    None => {
-                        let problem = "an extent of the manifest lies in it, and it is missing".to_owned();
-                        let file = extents.directory.path(&file_name(place.file));
-                        return Err(CheckpointError::Corrupt { file, offset: place.offset, problem });
-                    }
+                    None => return Err(extents.not_listed(place)?),
                 };
                 found.push(extents.found(&file, place, header)?);
             }
@@ -148,6 +145,26 @@ impl Extents {
             }
         }
         Ok((extents, found))
+    }
+
+    /// The error of an extent that lies in no file of the directory.
+    ///
+    /// # Errors
+    /// What the system says.
+    #[cold]
+    fn not_listed(&self, place: ExtentPlace) -> Result<CheckpointError, CheckpointError> {
+        let name = file_name(place.file);
+        let file = self.directory.path(&name);
+        if self.directory.exists(&name)? {
+            let text = format!(
+                "{} is a link to a file, or no file at all: put the file itself there, or move the whole folder of the \
+                 database and open it where it is",
+                file.display()
+            );
+            return Ok(CheckpointError::Refused(Error::invalid(text)));
+        }
+        let problem = "an extent of the manifest lies in it, and it is missing".to_owned();
+        Ok(CheckpointError::Corrupt { file, offset: place.offset, problem })
     }
 
     /// An extent that the manifest names.

@@ -169,12 +169,22 @@ impl Section {
         if found < possible {
             let text = format!(
                 "{}: extents lie at multiples of {found} bytes, and here they can be written at multiples of {possible} only: \
-                 open the database where it was, and convert it to the memory engine to take it away",
+                 open the database where it was, or with persistent memory `emulated`, and convert it to take it away",
                 directory.location().display()
             );
             return Err(CheckpointError::Refused(Error::invalid(text)));
         }
         Ok(decoded)
+    }
+
+    /// What the extents of `manifest` lie at multiples of; `None` if it says nothing of them that can be read.
+    #[must_use]
+    pub fn unit_of(manifest: &Manifest) -> Option<WriteUnit> {
+        let mut reader = Reader::new(&manifest.engine_section.bytes);
+        let format = reader.varint().ok()?;
+        let unit = reader.varint().ok()?;
+        let unit = u32::try_from(unit).ok().and_then(WriteUnit::of_bytes);
+        unit.filter(|_| format == FORMAT)
     }
 
     /// Makes this the section of `manifest`.

@@ -20,8 +20,9 @@ use crate::words::SharedWords;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::io::clock::Clock;
-use evergraph_storage::io::directory::{Directory, OpenMode};
+use evergraph_storage::io::directory::{Directory, LockState, OpenMode};
 use evergraph_storage::io::error::IoError;
+use evergraph_storage::io::process::process_exists;
 use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::sync::{Condvar, Mutex};
 use evergraph_storage::timeline::shared_readable::SharedReadable;
@@ -86,12 +87,19 @@ impl LiveReader {
         drop(joined);
     }
 
-    /// The process that writes, if one is known to: not whether it was killed.
+    /// The process that writes, if one is known to.
+    ///
+    /// Cost: a look at the database's lock.
     #[must_use]
     pub fn writer(&self) -> Option<u32> {
         let joined = self.joined.lock().clone();
-        let live = joined.as_ref().map(|joined| joined.live()).filter(|live| live.is_open());
-        live.map(|live| live.head().process)
+        let live = joined.as_ref().map(|joined| joined.live()).filter(|live| live.is_open())?;
+        // One that was killed closes nothing. Who holds the lock by now may write, or have left no id.
+        let holder = match presence(&*self.directory) {
+            Ok(WriterPresence::Present(holder)) => holder.unwrap_or(live.head().process),
+            Ok(WriterPresence::Gone) | Err(_) => return None,
+        };
+        Some(holder).filter(|holder| process_exists(*holder))
     }
 
     /// What is read now.
@@ -192,11 +200,10 @@ pub(crate) fn found_head(directory: &dyn Directory) -> Result<LiveHead> {
 /// # Errors
 /// What the system says.
 pub(crate) fn presence(directory: &dyn Directory) -> Result<WriterPresence> {
-    match directory.lock_unchanged(LOCK_NAME) {
-        Ok(_) => Ok(WriterPresence::Gone),
-        Err(IoError::Locked { holder, .. }) => Ok(WriterPresence::Present(holder)),
-        Err(error) => Err(error.into()),
-    }
+    Ok(match directory.lock_state(LOCK_NAME)? {
+        LockState::Free => WriterPresence::Gone,
+        LockState::Held(process) => WriterPresence::Present(process),
+    })
 }
 
 fn attempt(directory: &Arc<dyn Directory>, clock: &Arc<dyn Clock>) -> Result<Attempt> {
@@ -225,14 +232,14 @@ fn join(
     let (file, head) = LiveFile::open(Arc::clone(directory))?;
     let words = Arc::new(SharedWords::new(Arc::new(file), head.sizes));
     let live = Arc::new(Live::join(words, head.opening, writer)?);
-    let lock = ReaderLock::take(&**directory, head.slots / SLOTS_PER_PROCESS)?;
+    let lock = ReaderLock::take(directory, head.slots / SLOTS_PER_PROCESS)?;
     JoinedLive::new(live, lock, directory, Arc::clone(clock), Some(head.opening))
 }
 
 /// What nobody writes.
 fn recovered(directory: &Arc<dyn Directory>, clock: &Arc<dyn Clock>) -> Result<Attempt> {
     // In this order: who opens the database from here on finds the lock held, and whatever `live` was there before isn't joined.
-    let lock = ReaderLock::take(&**directory, CLAIMS)?;
+    let lock = ReaderLock::take(directory, CLAIMS)?;
     let left = found_head(&**directory).ok().map(|head| head.opening);
     let busy = |process| {
         let location = directory.location().to_owned();

@@ -5,7 +5,7 @@
 //! slots 16n..16n+15    its open snapshots, if it has joined
 //! ```
 //!
-//! Nothing is changed, and no lock kept. What is told was so at some moment while it was looked at.
+//! Nothing is changed, and nobody is kept from a lock. What is told was so at some moment while it was looked at.
 
 use crate::claimed_slots::{has_joined, reader_file, slots_of};
 use crate::durable::opening::CLAIMS;
@@ -17,8 +17,7 @@ use crate::slots::{ReaderSlot, SlotLook};
 use crate::words::SharedWords;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_storage::io::directory::Directory;
-use evergraph_storage::io::error::IoError;
+use evergraph_storage::io::directory::{Directory, LockState};
 use std::sync::Arc;
 
 /// Who has a database open.
@@ -72,12 +71,8 @@ pub fn database_processes(directory: &Arc<dyn Directory>) -> Result<DatabaseProc
         found.readable = live.as_ref().map(Live::readable);
     }
     for claim in 0..CLAIMS {
-        match directory.lock_unchanged(&reader_file(claim)) {
-            Ok(_) => {}
-            Err(IoError::Locked { holder, .. }) => {
-                found.readers.push(of_claim(live.as_ref(), claim, holder));
-            }
-            Err(error) => return Err(error.into()),
+        if let LockState::Held(process) = directory.lock_state(&reader_file(claim))? {
+            found.readers.push(of_claim(live.as_ref(), claim, process));
         }
     }
     Ok(found)

@@ -39,8 +39,9 @@ fn join(directory: &MemoryDirectory) -> Result<Arc<Live>> {
 }
 
 fn claim(live: &Arc<Live>, directory: &MemoryDirectory) -> Result<ClaimedSlots> {
-    let clock = Arc::new(ManualClock::new(0));
-    ClaimedSlots::claim(Arc::clone(live), directory, std::process::id(), clock)
+    let (clock, directory) =
+        (Arc::new(ManualClock::new(0)), Arc::new(directory.clone()) as Arc<dyn Directory>);
+    ClaimedSlots::claim(Arc::clone(live), &directory, std::process::id(), clock)
 }
 
 fn busy(result: Result<Arc<Live>>) -> String {

@@ -14,6 +14,9 @@ use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::engine::Engine;
 use evergraph_storage::io::directory::{Directory, OpenMode};
+use evergraph_storage::io::disk::DiskDirectory;
+use evergraph_storage::io::error::Operation;
+use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::open::{OpenOptions, OpenStore};
 use std::ops::{ControlFlow, Range};
@@ -169,6 +172,58 @@ fn salvage_saves_what_verifies_and_names_what_does_not() {
     let (made, saved) = salvage(&damaged);
     assert!(made.losses.iter().all(|loss| !loss.is_missing()), "{:?}", made.losses);
     assert_eq!(graph(&saved), before);
+}
+
+#[test]
+fn salvage_refuses_a_file_that_it_may_not_read() {
+    let directory = MemoryDirectory::new("db");
+    loaded(&directory).close().unwrap();
+    let damaged = FailingDirectory::new(Arc::new(directory.power_cut()));
+    let target = MemoryDirectory::new("saved");
+    let made = |damaged: &FailingDirectory| {
+        let target: Arc<dyn Directory> = Arc::new(target.clone());
+        evergraph_storage::open::salvage::<MappedEngine>(damaged, &target, &mut go_on)
+    };
+    damaged.plan(Fault::new(Operation::Open, "array-", std::io::ErrorKind::PermissionDenied).lasting());
+    let error = made(&damaged).unwrap_err();
+    assert!(error.kind() == ErrorKind::Io && error.to_string().contains("db/array-"), "{error}");
+    assert!(target.list().unwrap().iter().all(|name| name == "lock"), "{:?}", target.list());
+    // What is gone is damage.
+    let damaged = FailingDirectory::new(Arc::new(directory.power_cut()));
+    damaged.plan(Fault::new(Operation::Open, "array-", std::io::ErrorKind::NotFound).lasting());
+    assert!(!made(&damaged).unwrap().is_complete());
+}
+
+#[test]
+fn an_array_file_that_is_a_link_is_refused_with_what_to_do() {
+    let place = tempfile::tempdir().unwrap();
+    let directory: Arc<dyn Directory> = Arc::new(DiskDirectory::open(place.path()).unwrap());
+    let open = || OpenStore::<MappedEngine>::open(Arc::clone(&directory), &OpenOptions::default());
+    let store = open().unwrap();
+    let made = store.load_within(u64::MAX, &load(), &mut |_| Ok(()), &mut |_| ControlFlow::Continue(()));
+    made.unwrap();
+    store.close().unwrap();
+    drop(store);
+    let name = directory.list().unwrap().into_iter().find(|name| name.starts_with("array-")).unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let moved = elsewhere.path().join("moved");
+    std::fs::copy(place.path().join(&name), &moved).unwrap();
+    directory.remove(&name).unwrap();
+    std::os::unix::fs::symlink(&moved, place.path().join(&name)).unwrap();
+    let error = open().err().expect("it is a link");
+    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    let text = error.to_string();
+    assert!(
+        text.contains(&name)
+            && text.contains("is a link to a file")
+            && text.contains("move the whole folder"),
+        "{text}"
+    );
+    assert!(!place.path().join("live").exists());
+    // It is where it was again.
+    directory.remove(&name).unwrap();
+    std::fs::copy(&moved, place.path().join(&name)).unwrap();
+    assert!(open().unwrap().check(&mut go_on).unwrap().is_healthy());
 }
 
 /// Edges from one person to others, all of whom are there, so many to each.

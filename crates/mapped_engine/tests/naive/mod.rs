@@ -18,6 +18,7 @@ use evergraph_mapped_engine::shared_record::SharedRecord;
 use evergraph_mapped_engine::version::{ALL_KEYS, BodyPlace, SegmentVersion};
 use evergraph_mapped_engine::words::{RegionSizes, SharedWords};
 use evergraph_storage::io::clock::ManualClock;
+use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::record::{Operation, RecordKey, Stamp};
 use evergraph_storage::sync::Mutex;
@@ -77,7 +78,7 @@ impl NaiveDatabase {
         // The blocks of groups that were replaced.
         writer.reclaim();
         live.open();
-        let directory = MemoryDirectory::new("db");
+        let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new("db"));
         let slots =
             ClaimedSlots::claim(live, &directory, std::process::id(), clock).expect("nobody else reads");
         let (bodies, committing, history) = (Mutex::default(), Mutex::default(), Mutex::default());

@@ -9,7 +9,7 @@ use evergraph_graph::id::{KeyId, VertexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::value::Value;
-use evergraph_storage::io::directory::{Directory, File, LockGuard, OpenMode};
+use evergraph_storage::io::directory::{Directory, File, LockGuard, LockState, OpenMode};
 use evergraph_storage::io::error::IoError;
 use evergraph_storage::io::mapping::{ByteMapping, WordMapping};
 use evergraph_storage::io::memory::MemoryDirectory;
@@ -97,6 +97,10 @@ impl Directory for Interrupting {
 
     fn lock_unchanged(&self, name: &str) -> Result<Option<LockGuard>, IoError> {
         self.inner.lock_unchanged(name)
+    }
+
+    fn lock_state(&self, name: &str) -> Result<LockState, IoError> {
+        self.inner.lock_state(name)
     }
 }
 

@@ -13,6 +13,7 @@ use evergraph_replica::copy::options::{CopyProgress, CopyStage};
 use evergraph_replica::follow::options::{ReplicaMapping, ReplicaOptions};
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::lsn::Lsn;
+use evergraph_replica::resync::recover;
 use pyo3::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -77,6 +78,7 @@ pub fn replica(
     let following = following_options(&path, ReplicaMapping { name, text }, &settings);
     let running = long_call::run(py, progress, |watch| {
         let source = source(url, &watch.cancel)?;
+        recover(&path)?;
         let is_new = options.would_create(&path);
         let open = OpenDatabase::at(&path, &options, words)?;
         let tell = |progress: &CopyProgress| {

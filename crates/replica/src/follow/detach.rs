@@ -41,13 +41,13 @@ pub struct LeftAtSource {
 }
 
 /// Makes `database`, which no replica may have, an ordinary database that anybody writes to, and drops its slot and its
-/// publication at `source`; without a source, or if that does not answer, they are left.
+/// publication at `source`; without a source they are left.
 ///
 /// A publication goes only if the replica made it, and no other slot of the source's database decodes.
 ///
 /// # Errors
-/// `invalid` if it follows nothing, or `source` is another database or another server than it follows: nothing has happened then;
-/// `busy` if a replica has it; those of a commit.
+/// `invalid` if it follows nothing, or `source` is another database or another server than it follows; those of a source that
+/// does not answer or refuses the log-in: nothing has happened then. `busy` if a replica has it; those of a commit.
 pub fn detach(database: &Database, source: Option<&mut dyn ReplicaSource>) -> Result<Detached> {
     let (ownership, detached) = leave(database, source, IfOther::Refuse)?;
     ownership.release()?;
@@ -137,6 +137,14 @@ fn leave(
             };
             match found {
                 Ok(reach) => reach,
+                // A password that was mistyped is no reason to leave a slot.
+                Err(error) if if_other == IfOther::Refuse => {
+                    let slot = &note.slot;
+                    return Err(Error::from(error).context(format!(
+                        "{name} cannot be detached, whose replication slot {slot:?} would keep its log (--forget-source leaves \
+                         it, and prints the SQL that drops it)"
+                    )));
+                }
                 Err(error) => Reach::Nothing(error.to_string()),
             }
         }

@@ -256,7 +256,10 @@ impl ServedDatabase {
         if let Home::Replica(_) = self.home {
             (options.create, options.durability) = (true, REPLICA_DURABILITY);
         }
-        Database::open_with(path, &options)
+        Database::open_with(path, &options).map_err(|error| match Database::engine_at(path) {
+            Ok(EngineKind::Mapped) if error.kind() == ErrorKind::Busy => read_elsewhere(error),
+            _ => error,
+        })
     }
 
     fn folder(&self) -> Result<&Path> {
@@ -367,6 +370,15 @@ impl Phase {
             Self::Failed(..) => DatabaseState::Failed,
         }
     }
+}
+
+/// The error of a database that another process has open, and lets others read.
+fn read_elsewhere(error: Error) -> Error {
+    let text = format!(
+        "{error}. A server serves what it writes. Beside another writer, commands such as `evergraph query` and \
+         `eg.open(path, read_only=True)` read this database"
+    );
+    Error::new(ErrorKind::Busy, text).because(error)
 }
 
 /// Says what a database is to whoever names a file.

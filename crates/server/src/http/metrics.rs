@@ -170,6 +170,7 @@ fn of_database(samples: &mut Samples, name: &str, open: &DatabaseUse) {
             "What these may be before commits wait for merges",
             mapped.live_limit_bytes,
         );
+        gauge("live_file_bytes", "Bytes of the file in which these lie", mapped.live_file_bytes);
     }
     let mut counter = |name, help, value: f64| samples.add(MetricType::Counter, name, help, labels(), value);
     let tree = database.store().engine().tree_statistics();

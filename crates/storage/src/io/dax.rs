@@ -11,12 +11,14 @@
 //! the blocks that it lies in. One that does not is refused by name. [`Emulation::Demanded`] takes it anyway: all works as on
 //! persistent memory, bytes and instructions can be counted, and a power cut loses what the system has not written yet.
 //!
+//! Where the system says that a power cut spares the processor's caches (eADR), no line is written back; the fence stays.
+//!
 //! A fence waits for the lines of its own thread only. So each write has its own, and any thread may sync.
 //!
 //! Source: DGAP (SC 2023), section 2.1; mmap(2), `MAP_SYNC`.
 
 use crate::io::cache_line::CacheLines;
-use crate::io::directory::{Directory, File, LockGuard, OpenMode, check_alignment};
+use crate::io::directory::{Directory, File, LockGuard, LockState, OpenMode, check_alignment};
 use crate::io::disk::{DiskDirectory, allocate};
 use crate::io::error::{IoError, Operation};
 use crate::io::mapping::{ByteMapping, StoreOrder, WORD_BYTES, WordMapping};
@@ -25,6 +27,8 @@ use crate::sync::RwLock;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[cfg(target_os = "linux")]
 use rustix::io::Errno;
+#[cfg(target_os = "linux")]
+use std::fs;
 use std::fs::File as SystemFile;
 use std::io::{Error, ErrorKind};
 use std::ops::Range;
@@ -32,9 +36,13 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The file that tells whether the file system is one of persistent memory; there for a moment.
-const PROBE_NAME: &str = "dax_probe";
+/// Bytes of the file that tells whether the file system is one of persistent memory.
+#[cfg(target_os = "linux")]
 const PROBE_BYTES: u64 = 4096;
+
+/// Where the system says what it knows of devices.
+#[cfg(target_os = "linux")]
+const SYSTEM: &str = "/sys";
 
 /// What becomes of a directory that is not on persistent memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,16 +67,25 @@ pub struct DaxDirectory {
 struct Access {
     lines: CacheLines,
     order: StoreOrder,
+    /// Whether caches survive a power cut as well (eADR): then no line is written back.
+    caches_persist: bool,
 }
 
 impl DaxDirectory {
-    /// Opens a directory that exists. Cost: a small file that is created and removed.
+    /// Opens a directory that exists. Cost: a small file without a name, for a moment.
     ///
     /// # Errors
     /// `Unsupported` if the processor cannot write back lines of 64 bytes, or the file system refuses `MAP_SYNC` and
     /// no emulation is demanded; as [`DiskDirectory::open`]; and what the system says.
     pub fn open(location: impl Into<PathBuf>, emulation: Emulation) -> Result<Self, IoError> {
-        let inner = DiskDirectory::open(location)?;
+        Self::of(DiskDirectory::open(location)?, emulation)
+    }
+
+    /// The same directory, whose files are written by stores.
+    ///
+    /// # Errors
+    /// As [`DaxDirectory::open`].
+    pub fn of(inner: DiskDirectory, emulation: Emulation) -> Result<Self, IoError> {
         let failed = |source| IoError::new(Operation::Open, inner.location(), source);
         let lines = CacheLines::of_processor().map_err(failed)?;
         let order = match (has_persistent_memory(&inner)?, emulation) {
@@ -77,11 +94,19 @@ impl DaxDirectory {
             (_, Emulation::Demanded) => StoreOrder::PageCache,
             (_, Emulation::Refused) => {
                 let problem = "it is on a file system without MAP_SYNC, so no persistent memory; mount one with `dax`, or \
-                               demand the emulation, which a power cut does not spare";
+                               open it as emulated, which a power cut does not spare";
                 return Err(failed(Error::new(ErrorKind::Unsupported, problem)));
             }
         };
-        Ok(Self { inner, access: Access { lines, order } })
+        let caches_persist = order != StoreOrder::PageCache && caches_persist(&inner)?;
+        Ok(Self { inner, access: Access { lines, order, caches_persist } })
+    }
+
+    /// Whether a power cut spares the processor's caches (eADR), as the system says of the device. Then a store is durable as soon
+    /// as others see it, and no line is written back.
+    #[must_use]
+    pub fn caches_persist(&self) -> bool {
+        self.access.caches_persist
     }
 
     /// Whether the memory is emulated: every figure that is measured is one of DRAM, and a power cut loses commits.
@@ -97,35 +122,57 @@ impl DaxDirectory {
     }
 }
 
-/// Whether the file system takes `MAP_SYNC`.
+/// Whether the file system takes `MAP_SYNC`: asked with a file that has no name, so that nothing is there for others to see.
 #[cfg(target_os = "linux")]
 fn has_persistent_memory(directory: &DiskDirectory) -> Result<bool, IoError> {
-    // Left by a process that was killed in here.
-    match directory.remove(PROBE_NAME) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    directory.create(PROBE_NAME)?;
-    let mapped = directory.allocate(PROBE_NAME, PROBE_BYTES).and_then(|()| {
-        let (path, file) = directory.open_system_file(Operation::Map, PROBE_NAME, OpenMode::ReadWrite)?;
-        Ok(WordMapping::of_file(&path, &file, 0..PROBE_BYTES, StoreOrder::Durable))
-    });
-    directory.remove(PROBE_NAME)?;
-    match mapped? {
+    let path = directory.location();
+    let failed = |source| IoError::new(Operation::Map, path, source);
+    let file = match directory.folder().unnamed_file() {
+        Ok(file) => file,
+        // Nor does a file system of persistent memory refuse such a file.
+        Err(source) if refuses_flag(&source) => return Ok(false),
+        Err(source) => return Err(failed(source)),
+    };
+    allocate(&file, PROBE_BYTES).map_err(failed)?;
+    match WordMapping::of_file(path, &file, 0..PROBE_BYTES, StoreOrder::Durable) {
         Ok(_) => Ok(true),
         Err(IoError::Failed { source, .. }) if refuses_flag(&source) => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-/// Whether this is the answer of a file system, or of an old kernel, that does not know `MAP_SYNC`.
+/// Whether this is the answer of a file system, or of an old kernel, that does not know `MAP_SYNC` or `O_TMPFILE`.
 #[cfg(target_os = "linux")]
 fn refuses_flag(error: &Error) -> bool {
-    matches!(Errno::from_io_error(error), Some(Errno::OPNOTSUPP | Errno::INVAL))
+    // A file without a name is a folder to those that do not know it.
+    matches!(Errno::from_io_error(error), Some(Errno::OPNOTSUPP | Errno::INVAL | Errno::ISDIR))
 }
 
 #[cfg(not(target_os = "linux"))]
 fn has_persistent_memory(_: &DiskDirectory) -> Result<bool, IoError> {
+    Ok(false)
+}
+
+/// Whether the region that the directory's device lies in keeps caches.
+#[cfg(target_os = "linux")]
+fn caches_persist(directory: &DiskDirectory) -> Result<bool, IoError> {
+    let device = directory.folder().device();
+    let device = device.map_err(|source| IoError::new(Operation::Open, directory.location(), source))?;
+    Ok(region_keeps_caches(Path::new(SYSTEM), device))
+}
+
+/// The same of a device, by what the system says below `system`. What is not said there is not so: a volume over several devices
+/// has no region.
+#[cfg(target_os = "linux")]
+fn region_keeps_caches(system: &Path, (major, minor): (u32, u32)) -> bool {
+    // A partition, then its disk, its namespace, its region.
+    let Ok(device) = system.join(format!("dev/block/{major}:{minor}")).canonicalize() else { return false };
+    let domain = device.ancestors().find_map(|at| fs::read_to_string(at.join("persistence_domain")).ok());
+    domain.is_some_and(|domain| domain.trim() == "cpu_cache")
+}
+
+#[cfg(not(target_os = "linux"))]
+fn caches_persist(_: &DiskDirectory) -> Result<bool, IoError> {
     Ok(false)
 }
 
@@ -190,6 +237,10 @@ impl Directory for DaxDirectory {
     fn lock_unchanged(&self, name: &str) -> Result<Option<LockGuard>, IoError> {
         self.inner.lock_unchanged(name)
     }
+
+    fn lock_state(&self, name: &str) -> Result<LockState, IoError> {
+        self.inner.lock_state(name)
+    }
 }
 
 /// A file that is written by stores. Its bytes are read by system calls, which see them.
@@ -247,7 +298,9 @@ impl DaxFile {
             word.store(u64::from_ne_bytes(stored), Ordering::Relaxed);
             rest = behind;
         }
-        self.access.lines.write_back(&words[first..end]);
+        if !self.access.caches_persist {
+            self.access.lines.write_back(&words[first..end]);
+        }
         self.access.lines.fence();
     }
 }
@@ -352,6 +405,29 @@ mod tests {
         assert_eq!(directory.list().unwrap(), [""; 0]);
         let none = DaxDirectory::open(place.path().join("none"), Emulation::Demanded);
         assert_eq!(none.unwrap_err().kind(), ErrorKind::NotFound);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_region_says_whether_caches_persist_and_who_is_silent_does_not() {
+        let system = tempfile::tempdir().unwrap();
+        let path = |name: &str| system.path().join(name);
+        for (region, domain, minor) in
+            [("region0", "cpu_cache\n", 0), ("region1", "memory_controller\n", 1), ("region2", "", 2)]
+        {
+            let device = path(&format!("devices/{region}/namespace/block/pmem{minor}/pmem{minor}p1"));
+            fs::create_dir_all(&device).unwrap();
+            if !domain.is_empty() {
+                fs::write(path(&format!("devices/{region}/persistence_domain")), domain).unwrap();
+            }
+            fs::create_dir_all(path("dev/block")).unwrap();
+            std::os::unix::fs::symlink(&device, path(&format!("dev/block/259:{minor}"))).unwrap();
+        }
+        let found = [0, 1, 2, 3].map(|minor| region_keeps_caches(system.path(), (259, minor)));
+        assert_eq!(found, [true, false, false, false]);
+        // No machine on which this runs has such a device under its temporary files, or emulates one.
+        let (_place, directory) = emulated();
+        assert!(directory.caches_persist() <= !directory.is_emulated());
     }
 
     #[test]

@@ -56,6 +56,15 @@ impl OpenMode {
     }
 }
 
+/// Whether somebody holds a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockState {
+    /// Nobody does.
+    Free,
+    /// A process does: this one, if it left its id.
+    Held(Option<u32>),
+}
+
 /// The files of one database.
 ///
 /// Names are flat: one file name each, without separators; anything else is refused
@@ -140,7 +149,8 @@ pub trait Directory: Send + Sync + Debug {
     fn map_words(&self, name: &str, range: Range<u64>) -> Result<WordMapping, IoError>;
 
     /// Takes the lock `name` for this opening of the database, or says who has it.
-    /// It is given back when the guard is dropped or the process ends, however it ends.
+    /// It is given back when the guard is dropped or the process ends, however it ends. Its file may be removed by whoever holds
+    /// the lock: who takes it afterwards makes another one.
     ///
     /// # Errors
     /// [`IoError::Locked`] if it is taken, also by this process; and what the system says.
@@ -153,6 +163,12 @@ pub trait Directory: Send + Sync + Debug {
     /// # Errors
     /// As [`Directory::lock_exclusive`].
     fn lock_unchanged(&self, name: &str) -> Result<Option<LockGuard>, IoError>;
+
+    /// Whether somebody holds the lock `name`. Nothing is changed, and nobody who takes the lock meanwhile is refused for it.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn lock_state(&self, name: &str) -> Result<LockState, IoError>;
 
     /// The whole of a file.
     ///

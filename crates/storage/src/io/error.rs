@@ -1,6 +1,7 @@
 //! I/O error: the failed operation, the file, the byte offset, and the system's message.
 
 use crate::io::open_files::Remedy;
+use crate::io::process::process_exists;
 use nix::errno::Errno;
 use std::fmt;
 use std::io::ErrorKind;
@@ -94,11 +95,12 @@ impl fmt::Display for Operation {
 pub enum IoError {
     /// The system refused; nothing is promised about how much of a write happened.
     #[error(
-        "{operation} {}{}: {source}{}{}",
+        "{operation} {}{}: {source}{}{}{}",
         path.display(),
         AtOffset(*offset),
         Remedy(source),
-        MapRemedy(*operation, source)
+        MapRemedy(*operation, source),
+        GoneFolder(*operation, source)
     )]
     Failed {
         /// What was asked.
@@ -191,6 +193,18 @@ impl fmt::Display for MapRemedy<'_> {
     }
 }
 
+/// What it means that a file can't be made since something is not there: directories are open when they are used.
+struct GoneFolder<'a>(Operation, &'a std::io::Error);
+
+impl fmt::Display for GoneFolder<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 != Operation::Create || self.1.kind() != ErrorKind::NotFound {
+            return Ok(());
+        }
+        formatter.write_str(": the folder was removed while it was in use")
+    }
+}
+
 struct LockHolder(Option<u32>);
 
 impl fmt::Display for LockHolder {
@@ -199,8 +213,9 @@ impl fmt::Display for LockHolder {
             Some(process) if process == std::process::id() => {
                 write!(formatter, "this process ({process}) already")
             }
-            Some(process) => write!(formatter, "process {process}"),
-            None => formatter.write_str("another process"),
+            // One that was killed leaves its id, and the next holder may leave none.
+            Some(process) if process_exists(process) => write!(formatter, "process {process}"),
+            _ => formatter.write_str("another process"),
         }
     }
 }
@@ -214,11 +229,22 @@ mod tests {
         let error = IoError::at(Operation::Read, "db/log-1", 4096, ErrorKind::UnexpectedEof.into());
         assert_eq!(error.to_string(), "read db/log-1 at byte 4096: unexpected end of file");
         assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
-        let error = IoError::Locked { directory: "db".into(), holder: Some(0) };
-        assert_eq!(
-            error.to_string(),
-            "database db is open in process 0; close it there, or work through that process"
-        );
+    }
+
+    #[test]
+    fn a_refusal_names_the_holder_of_a_lock_unless_that_has_ended() {
+        let told = |holder| IoError::Locked { directory: "db".into(), holder }.to_string();
+        let parent = std::os::unix::process::parent_id();
+        let text = told(Some(parent));
+        let expected =
+            format!("database db is open in process {parent}; close it there, or work through that process");
+        assert_eq!(text, expected);
+        let mut ended = std::process::Command::new("true").spawn().unwrap();
+        ended.wait().unwrap();
+        for holder in [Some(ended.id()), Some(0), Some(u32::MAX), None] {
+            let text = told(holder);
+            assert!(text.contains("is open in another process; "), "{holder:?}: {text}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::io::directory::{Directory, File, LockGuard, OpenMode};
+use crate::io::directory::{Directory, File, LockGuard, LockState, OpenMode};
 use crate::io::error::{IoError, Operation};
 use crate::io::mapping::{ByteMapping, WordMapping};
 use crate::io::write_unit::WriteUnit;
@@ -244,6 +244,11 @@ impl Directory for FailingDirectory {
     fn lock_unchanged(&self, name: &str) -> Result<Option<LockGuard>, IoError> {
         self.check(Operation::Lock, name)?;
         self.inner.lock_unchanged(name)
+    }
+
+    fn lock_state(&self, name: &str) -> Result<LockState, IoError> {
+        self.check(Operation::Lock, name)?;
+        self.inner.lock_state(name)
     }
 }
 

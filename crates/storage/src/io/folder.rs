@@ -42,6 +42,19 @@ impl Folder {
         self.open_file(name, true, OFlags::CREATE | OFlags::EXCL)
     }
 
+    /// A file to read and write that has no name, and is gone with its handle.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn unnamed_file(&self) -> Result<SystemFile> {
+        self.open_file(".", true, OFlags::TMPFILE)
+    }
+
+    /// Its number in the system's lists of devices, of the file system that it is on: major and minor.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn device(&self) -> Result<(u32, u32)> {
+        let number = rustix::fs::fstat(&self.0)?.st_dev;
+        Ok((rustix::fs::major(number), rustix::fs::minor(number)))
+    }
+
     /// Opens a file to read and write, made if there is none.
     pub(crate) fn open_or_create_file(&self, name: &str) -> Result<SystemFile> {
         self.open_file(name, true, OFlags::CREATE)
@@ -51,6 +64,16 @@ impl Folder {
     pub(crate) fn exists(&self, name: &str) -> Result<bool> {
         match rustix::fs::statat(&self.0, name, AtFlags::empty()) {
             Ok(_) => Ok(true),
+            Err(Errno::NOENT) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether `file` is the one of this name.
+    pub(crate) fn has(&self, name: &str, file: &SystemFile) -> Result<bool> {
+        let open = rustix::fs::fstat(file)?;
+        match rustix::fs::statat(&self.0, name, AtFlags::empty()) {
+            Ok(named) => Ok((named.st_dev, named.st_ino) == (open.st_dev, open.st_ino)),
             Err(Errno::NOENT) => Ok(false),
             Err(error) => Err(error.into()),
         }

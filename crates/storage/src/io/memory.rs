@@ -19,7 +19,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::io::directory::{Directory, File, LockGuard, OpenMode, check_alignment, check_name};
+use crate::io::directory::{Directory, File, LockGuard, LockState, OpenMode, check_alignment, check_name};
 use crate::io::error::{IoError, Operation};
 use crate::io::mapping::{ByteMapping, HeapBytes, WORD_BYTES, WordMapping};
 use crate::io::write_unit::WriteUnit;
@@ -403,6 +403,14 @@ impl Directory for MemoryDirectory {
     fn lock_unchanged(&self, name: &str) -> Result<Option<LockGuard>, IoError> {
         self.lock_exclusive(name).map(Some)
     }
+
+    fn lock_state(&self, name: &str) -> Result<LockState, IoError> {
+        check_name(Operation::Lock, &self.location, name)?;
+        Ok(match self.disk.lock().locks.contains(name) {
+            true => LockState::Held(Some(std::process::id())),
+            false => LockState::Free,
+        })
+    }
 }
 
 struct MemoryLock {
@@ -639,6 +647,7 @@ mod tests {
         let held = directory.lock_exclusive("lock").unwrap();
         assert_eq!(directory.clone().lock_exclusive("lock").unwrap_err().kind(), ErrorKind::ResourceBusy);
         drop(held);
+        assert_eq!(directory.lock_state("lock").unwrap(), LockState::Free);
         assert!(directory.lock_exclusive("lock").is_ok());
     }
 }

@@ -7,6 +7,7 @@
 //! - [`failing`]: any directory, with planned failures
 //! - [`clock`], [`random`]: time and chance
 //! - [`machine_memory`], [`open_files`]: how much memory and how many files a process can have
+//! - [`process`]: whether one still exists
 //! - [`handle_table`]: many files with few open handles
 //! - [`page`]: buffers for direct I/O
 //! - [`write_unit`]: what a write puts at risk around it
@@ -31,5 +32,6 @@ pub mod memory;
 pub mod open_files;
 pub mod page;
 pub mod pool;
+pub mod process;
 pub mod random;
 pub mod write_unit;

@@ -42,12 +42,12 @@ pub(super) struct Remedy<'a>(pub(super) &'a io::Error);
 
 impl fmt::Display for Remedy<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.raw_os_error() != Some(Errno::EMFILE as i32) {
-            return Ok(());
-        }
-        formatter
-            .write_str(": the process has as many files open as it may; raise the limit, for instance ")?;
-        formatter.write_str("with `ulimit -n`")
+        let (what, limit) = match self.0.raw_os_error().map(Errno::from_raw) {
+            Some(Errno::EMFILE) => ("the process has as many files open as it may", 'n'),
+            Some(Errno::EFBIG) => ("the process, or the file system, may not have files so large", 'f'),
+            _ => return Ok(()),
+        };
+        write!(formatter, ": {what}; raise the limit, for instance with `ulimit -{limit}`")
     }
 }
 
@@ -79,6 +79,7 @@ mod tests {
             IoError::new(Operation::Open, "db/csr-1", source).to_string()
         };
         assert!(told(Errno::EMFILE).ends_with("raise the limit, for instance with `ulimit -n`"));
+        assert!(told(Errno::EFBIG).ends_with("raise the limit, for instance with `ulimit -f`"));
         assert!(!told(Errno::EIO).contains("ulimit"));
     }
 }

@@ -5,11 +5,13 @@
 //! transactions   edges a second by transactions of one and of a thousand edges
 //! kernels        algorithms on a snapshot while some edges wait for their merge
 //! openings       from the end of a process that was killed to the first answer
+//! readers        other processes that read while one writes
 //! ```
 
 mod kernels;
 mod loaded;
 mod openings;
+pub mod readers;
 mod transactions;
 
 use crate::plan::Work;
@@ -33,6 +35,7 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     transactions::measure(work)?;
     kernels::measure(work)?;
     openings::measure(work)?;
+    readers::measure(work)?;
     work.note("edges: R-MAT, each once, shuffled; a simple edge type, both directions kept, ends checked");
     Ok(())
 }

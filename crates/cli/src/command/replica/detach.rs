@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::target::FolderParser;
 use clap::Args;
 use evergraph_replica::follow::detach::detach;
+use evergraph_replica::resync::recover;
 use evergraph_replica::source::replica_source::ReplicaSource;
 use evergraph_replica::status_file;
 use evergraph_terminal::failure::Failure;
@@ -22,9 +23,10 @@ Examples:
 What it does:
   The database keeps its graph, and anybody writes to it from then on. At the source
   the replication slot is dropped, so that its log is not kept any longer, and the
-  publication, if the replica made it and nobody else reads it. With --forget-source
-  the source is not asked, as when it is gone; what is left there is printed with
-  the SQL that drops it. A SLOT THAT IS LEFT KEEPS THE SOURCE'S LOG UNTIL ITS DISK
+  publication, if the replica made it and nobody else reads it. A source that does not
+  answer, or refuses the log-in, is an error, and nothing has happened. With
+  --forget-source it is not asked, as when it is gone; what is left there is printed
+  with the SQL that drops it. A SLOT THAT IS LEFT KEEPS THE SOURCE'S LOG UNTIL ITS DISK
   IS FULL. The replica must not run: `evergraph replica stop`.";
 
 /// Arguments of `evergraph replica detach`.
@@ -45,9 +47,11 @@ pub struct DetachArguments {
 /// Detaches a replica.
 ///
 /// # Errors
-/// `invalid` if the database follows nothing; `busy` if a replica runs; those of opening and of a commit.
+/// `invalid` if the database follows nothing; `busy` if a replica runs; those of a source that does not answer; those of opening
+/// and of a commit.
 pub fn execute(arguments: &DetachArguments, context: &Context) -> Result<(), Failure> {
     let mut source = arguments.source.as_ref().map(|url| url.source(&context.cancel)).transpose()?;
+    recover(&arguments.database)?;
     let database = context.open(&arguments.database)?;
     let detached = detach(&database, source.as_mut().map(|source| source as &mut dyn ReplicaSource))?;
     database.close()?;

@@ -145,7 +145,9 @@ fn copied(
     source: &mut PostgresSource,
     context: &Context,
 ) -> Result<Copied> {
-    let (database, is_new) = open(new, &arguments.following, context)?;
+    // What takes the place of a database is read as that one was, by other processes too.
+    let engine = Database::engine_at(&arguments.database)?;
+    let (database, is_new) = open(new, &arguments.following, Some(engine), context)?;
     let is_copied = Replica::follows(&database)?;
     // What was copied already keeps its own.
     if !is_copied

@@ -10,7 +10,7 @@ use crate::amount;
 use crate::command::replica::check::read_mapping;
 use crate::command::replica::copy_meter::CopyMeter;
 use crate::command::replica::error_news::ErrorNews;
-use crate::command::replica::samples::samples;
+use crate::command::replica::samples::{samples, state_samples};
 use crate::command::replica::source_url::SourceUrl;
 use crate::command::replica::status::{KEEPS_LOG, left_copy};
 use crate::command::replica::status_text::line;
@@ -20,7 +20,7 @@ use crate::context::Context;
 use crate::open::refuse_file;
 use crate::target::FolderParser;
 use clap::Args;
-use evergraph::{Database, Durability, Options};
+use evergraph::{Database, Durability, EngineKind, Options};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_replica::copy::options::CopyProgress;
 use evergraph_replica::follow::options::{ReplicaMapping, ReplicaOptions, SYNC_INTERVAL};
@@ -40,7 +40,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -172,7 +172,13 @@ pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Resu
     refuse_file(path)?;
     let options = arguments.following.options(path)?;
     let source = arguments.following.source.source(&context.cancel)?;
-    let (database, is_new) = open(path, &arguments.following, context)?;
+    // An address that cannot be used is told before a copy, which may take hours.
+    let watched = Arc::new(OnceLock::new());
+    let metrics = arguments.metrics.map(|address| serve_metrics(address, path, &watched)).transpose()?;
+    if let Some(metrics) = &metrics {
+        context.console.note(format!("metrics at http://{}/metrics", metrics.address()));
+    }
+    let (database, is_new) = open(path, &arguments.following, None, context)?;
     let began = Instant::now();
     let meter = context.console.meter();
     let copy_meter = CopyMeter::new(&meter, &context.console);
@@ -191,10 +197,8 @@ pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Resu
             return Err(error.into());
         }
     };
-    let metrics = arguments.metrics.map(|address| serve_metrics(address, path, &replica)).transpose()?;
-    if let Some(metrics) = &metrics {
-        context.console.note(format!("metrics at http://{}/metrics", metrics.address()));
-    }
+    // The listener doesn't keep the replica from being stopped.
+    watched.set(Arc::downgrade(&replica)).expect("nobody else sets it");
     let outcome = match arguments.shell {
         true => read(path, &database, context, &replica).map(|code| (RunEnd::Asked, Some(code))),
         false => follow(arguments, context, &replica).map(|end| (end, None)),
@@ -214,11 +218,16 @@ pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Resu
     }
 }
 
-/// Opens the database, or makes it; whether it is new.
+/// Opens the database, or makes it, with `engine` if that is said; whether it is new.
 ///
 /// # Errors
 /// Those of opening.
-pub fn open(path: &Path, following: &FollowingArguments, context: &Context) -> Result<(Database, bool)> {
+pub fn open(
+    path: &Path,
+    following: &FollowingArguments,
+    engine: Option<EngineKind>,
+    context: &Context,
+) -> Result<(Database, bool)> {
     let transaction_bytes_max = following.transaction_memory;
     let mut options = Options { create: true, transaction_bytes_max, ..context.options.clone() };
     if !context.opening_options.contains(&"--durability") {
@@ -226,6 +235,9 @@ pub fn open(path: &Path, following: &FollowingArguments, context: &Context) -> R
     }
     recover(path)?;
     let is_new = options.would_create(path);
+    if is_new {
+        options.engine = engine;
+    }
     Ok((Database::open_with(path, &options)?, is_new))
 }
 
@@ -304,14 +316,22 @@ pub fn forget(path: &Path) -> Result<()> {
     })
 }
 
-fn serve_metrics(address: SocketAddr, path: &Path, replica: &Arc<Replica>) -> Result<MetricsListener> {
+/// Serves the metrics of the replica in `watched`, which copies until it is there.
+fn serve_metrics(
+    address: SocketAddr,
+    path: &Path,
+    watched: &Arc<OnceLock<Weak<Replica>>>,
+) -> Result<MetricsListener> {
     let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    // The listener doesn't keep the replica from being stopped.
-    let replica = Arc::downgrade(replica);
+    let watched = Arc::clone(watched);
     MetricsListener::start(address, move || {
         let mut found = Samples::default();
-        if let Some(replica) = replica.upgrade() {
-            found.add_all(&samples(&replica), &name);
+        match watched.get().map(Weak::upgrade) {
+            None => {
+                found.add_all(&state_samples(ReplicaState::Copying.name()).collect::<Vec<_>>(), &name);
+            }
+            Some(Some(replica)) => found.add_all(&samples(&replica), &name),
+            Some(None) => {}
         }
         found.into_text()
     })
@@ -375,10 +395,9 @@ fn follow(
     let meter = context.console.meter();
     let mut told = Instant::now();
     let mut patience = Patience::new(UNFOLLOWED_TIME_MAX);
-    let mut news = ErrorNews::default();
+    let (mut news, mut has_followed) = (ErrorNews::default(), false);
     let database = arguments.database.display().to_string();
     let database = visible(&database);
-    context.console.note_off_terminal(format!("{database}: follows"));
     if let Some(copy) = left_copy(&arguments.database)? {
         context.console.note(format!("{}: {KEEPS_LOG}", visible(&copy)));
     }
@@ -390,7 +409,9 @@ fn follow(
             _ => {}
         }
         meter.tell("replica", None, || line(&status));
-        if let Some(news) = news.of(&status) {
+        let is_first = !has_followed && status.state == ReplicaState::Following;
+        has_followed |= is_first;
+        if let Some(news) = news.of(&status).or_else(|| is_first.then(|| "follows".to_owned())) {
             context.console.note_off_terminal(format!("{database}: {news}"));
         }
         if told.elapsed() >= LINE_EVERY {

@@ -122,7 +122,10 @@ impl StatusReport {
         match self.running {
             false => match &self.status.state {
                 ReplicaState::Stopped => {
-                    format!("{pid} has ended, {since} ago; `evergraph replica run` goes on")
+                    format!(
+                        "{pid} stopped following {since} ago; `evergraph replica run` goes on, or SIGHUP to a server that has \
+                         it open"
+                    )
                 }
                 ReplicaState::Paused { .. } => format!("{pid} has ended, {since} ago"),
                 _ => format!("{pid} is gone; what follows is {since} old; `evergraph replica run` goes on"),
@@ -178,7 +181,7 @@ mod tests {
         let (is_following, text) = report(false, 60.0, ReplicaState::Following);
         assert!(!is_following && text.contains("process       7 is gone; what follows is"), "{text}");
         let (is_following, text) = report(false, 60.0, ReplicaState::Stopped);
-        assert!(!is_following && text.contains("process       7 has ended, "), "{text}");
+        assert!(!is_following && text.contains("process       7 stopped following "), "{text}");
         let paused = ReplicaState::Paused { cause: "the slot is gone".into(), remedy: "resync".into() };
         let (_, text) = report(false, 60.0, paused);
         assert!(text.contains("7 has ended, ") && !text.contains("goes on"), "{text}");

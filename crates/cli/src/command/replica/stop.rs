@@ -21,8 +21,8 @@ Examples:
 
 What it does:
   The process that follows ends the transaction that it applies, tells the source
-  what is safe here, and closes the database; evergraph serve goes on serving what
-  it has. The slot stays, and the source KEEPS ITS LOG for it until the replica runs
+  what is safe here, and closes the database; evergraph serve and Python go on with
+  what it has, and keep it open. The slot stays, and the source KEEPS ITS LOG for it until the replica runs
   again, or is detached: `evergraph replica detach`.";
 
 /// Arguments of `evergraph replica stop`.
@@ -60,6 +60,6 @@ struct StopReport {
 impl fmt::Display for StopReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { database, pid, position } = self;
-        writeln!(f, "{}: process {pid} has stopped at {position}", visible(database))
+        writeln!(f, "{}: process {pid} has stopped following, at {position}", visible(database))
     }
 }

@@ -71,6 +71,16 @@ pub fn execute(arguments: &VerifyArguments, context: &Context) -> Result<ExitCod
     let mut options = arguments.following.options(path)?;
     let mut source = arguments.following.source.source(&context.cancel)?;
     let database = open_existing(path, &arguments.following, context)?;
+    // What follows nothing would begin to, and get a copy of the tables.
+    if !Replica::follows(&database)? {
+        database.close()?;
+        let text = format!(
+            "{} is not a replica, so that there is nothing to compare: it was never one, or was detached, or its first copy did \
+             not come to its end",
+            path.display()
+        );
+        return Err(Error::invalid(text).into());
+    }
     let meter = context.console.meter();
     let began = Instant::now();
     meter.tell("snapshot of the source", None, String::new);

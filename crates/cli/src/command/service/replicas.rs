@@ -10,9 +10,11 @@
 use crate::amount;
 use crate::command::replica::run::{FollowingArguments, stop};
 use crate::command::replica::samples::{samples, state_samples};
+use crate::command::replica::status::{KEEPS_LOG, left_copy};
 use crate::settings::inline_table::InlineTable;
 use clap::Args;
 use evergraph::Database;
+use evergraph::ownership::Ownership;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_replica::copy::options::CopyProgress;
@@ -127,11 +129,12 @@ struct Lifecycle {
 }
 
 enum Phase {
-    /// It checks and copies; how far that is.
-    Starting(String),
+    /// It checks and copies, or goes on with what was copied before: the name of that state, and how far it is.
+    Starting(&'static str, String),
     Running(Arc<Replica>),
-    /// It could not begin: why, and what to do.
-    Failed(String, &'static str),
+    /// It could not begin: why, and what to do. The ownership keeps a database without a graph so until the next attempt, which
+    /// needs it like that.
+    Failed(String, &'static str, Option<Ownership>),
     Ended,
 }
 
@@ -193,8 +196,16 @@ impl ServedReplica {
 
     /// Begins in `database`, on a thread of its own.
     fn begin_in(self: &Arc<Self>, database: Database, lifecycle: &mut Lifecycle) -> Result<()> {
+        if let Some(copy) = left_copy(&self.setting.database)? {
+            tracing::warn!(target: target::SERVER, database = &*self.name, "{copy}: {KEEPS_LOG}");
+        }
         let cancel = CancelFlag::default();
-        *self.phase() = Phase::Starting("checking".to_owned());
+        // A database that follows already copies nothing. What cannot be read of it is told by the start.
+        let state = match Replica::follows(&database) {
+            Ok(true) => ReplicaState::Reconnecting,
+            _ => ReplicaState::Copying,
+        };
+        *self.phase() = Phase::Starting(state.name(), "checking".to_owned());
         let (replica, flag) = (Arc::clone(self), cancel.clone());
         let work = move || {
             let started = replica.started(database.clone(), &flag);
@@ -202,9 +213,9 @@ impl ServedReplica {
                 Ok(started) => Phase::Running(Arc::new(started)),
                 // A graph that could not be written, as on a full disk, leaves a database that takes no more commits.
                 Err(error) if WriteHealth::of(&database).reason().is_some() => {
-                    Phase::Failed(error.to_string(), OPEN_AGAIN)
+                    Phase::Failed(error.to_string(), OPEN_AGAIN, None)
                 }
-                Err(error) => Phase::Failed(error.to_string(), BEGIN_AGAIN),
+                Err(error) => Phase::Failed(error.to_string(), BEGIN_AGAIN, replica.kept_empty(&database)),
             };
         };
         let thread = thread::Builder::new().name("server-replica".to_owned()).spawn(work);
@@ -225,19 +236,44 @@ impl ServedReplica {
                 None => format!("{} rows of {}", progress.rows, progress.table),
             };
             let mut phase = self.phase();
-            if progress.wait.is_some() && !matches!(&*phase, Phase::Starting(before) if *before == text) {
+            if progress.wait.is_some() && !matches!(&*phase, Phase::Starting(_, before) if *before == text) {
                 tracing::warn!(target: target::SERVER, database = &*self.name, "its replica waits: {text}");
             }
-            *phase = Phase::Starting(text);
+            *phase = Phase::Starting(ReplicaState::Copying.name(), text);
         };
         Replica::start(database, Box::new(source), options, &progress, cancel)
+    }
+
+    /// Its status, without what is beside its database.
+    fn own_status(&self) -> Json {
+        let replica = match &*self.phase() {
+            Phase::Starting(state, progress) => return json!({"state": state, "progress": progress}),
+            Phase::Failed(cause, remedy, _) => {
+                return json!({"state": "paused", "cause": cause, "remedy": remedy});
+            }
+            Phase::Ended => return json!({"state": "stopped"}),
+            Phase::Running(replica) => Arc::clone(replica),
+        };
+        serde_json::to_value(replica.status()).expect("a status is a document")
+    }
+
+    /// Refuses what clients write to a database that has no graph and follows nothing yet.
+    fn kept_empty(&self, database: &Database) -> Option<Ownership> {
+        let is_empty = database.statistics().is_ok_and(|statistics| statistics.vertices_count() == 0);
+        if !is_empty || database.source().is_some() {
+            return None;
+        }
+        let source = &self.setting.following.source;
+        let place = source.source(&CancelFlag::default()).map(|source| source.settings().place());
+        // Of a database that cannot be owned nothing is lost but this.
+        database.own(&place.unwrap_or_else(|_| source.to_string())).ok()
     }
 
     fn start_again(self: &Arc<Self>) -> Result<()> {
         let mut lifecycle = self.lifecycle();
         let Some(database) = lifecycle.database.clone() else { return Ok(()) };
         let is_over = match &*self.phase() {
-            Phase::Starting(_) | Phase::Ended => false,
+            Phase::Starting(..) | Phase::Ended => false,
             Phase::Failed(..) => true,
             Phase::Running(replica) => {
                 matches!(replica.status().state, ReplicaState::Paused { .. } | ReplicaState::Stopped)
@@ -259,15 +295,20 @@ impl ServedReplica {
         let phase = std::mem::replace(&mut *self.phase(), Phase::Ended);
         match phase {
             Phase::Running(replica) => stop(replica),
-            Phase::Starting(_) | Phase::Failed(..) | Phase::Ended => Ok(()),
+            // What is not given back names the same source.
+            Phase::Failed(_, _, Some(ownership)) => {
+                let _kept = ownership.release();
+                Ok(())
+            }
+            Phase::Starting(..) | Phase::Failed(..) | Phase::Ended => Ok(()),
         }
     }
 
     /// Its state, and what to say of it.
     fn state(&self) -> (&'static str, Option<String>) {
         match &*self.phase() {
-            Phase::Starting(_) => (ReplicaState::Copying.name(), None),
-            Phase::Failed(why, _) => ("failed", Some(why.clone())),
+            Phase::Starting(state, _) => (state, None),
+            Phase::Failed(why, ..) => ("failed", Some(why.clone())),
             Phase::Ended => (ReplicaState::Stopped.name(), None),
             Phase::Running(replica) => {
                 let status = replica.status();
@@ -281,7 +322,7 @@ impl ServedReplica {
     fn last_error(&self) -> Option<String> {
         match &*self.phase() {
             Phase::Running(replica) => replica.status().last_error,
-            Phase::Starting(_) | Phase::Failed(..) | Phase::Ended => None,
+            Phase::Starting(..) | Phase::Failed(..) | Phase::Ended => None,
         }
     }
 
@@ -329,15 +370,9 @@ impl DatabaseFollower for ServedReplica {
     }
 
     fn status(&self) -> Json {
-        let replica = match &*self.phase() {
-            Phase::Starting(progress) => return json!({"state": "copying", "progress": progress}),
-            Phase::Failed(cause, remedy) => {
-                return json!({"state": "paused", "cause": cause, "remedy": remedy});
-            }
-            Phase::Ended => return json!({"state": "stopped"}),
-            Phase::Running(replica) => Arc::clone(replica),
-        };
-        serde_json::to_value(replica.status()).expect("a status is a document")
+        let mut status = self.own_status();
+        status["copy"] = json!(left_copy(&self.setting.database).unwrap_or_default());
+        status
     }
 
     fn problem(&self) -> Option<String> {
@@ -354,7 +389,7 @@ impl DatabaseFollower for ServedReplica {
     fn samples(&self) -> Vec<DatabaseSample> {
         let present = match &*self.phase() {
             Phase::Running(replica) => return samples(replica),
-            Phase::Starting(_) => "copying",
+            Phase::Starting(state, _) => state,
             // As its status says.
             Phase::Failed(..) => "paused",
             Phase::Ended => "stopped",

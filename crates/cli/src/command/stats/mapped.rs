@@ -24,6 +24,8 @@ pub fn sizes_table(mapped: &MappedEntry, report: &StatisticsReport) -> Table {
     let fresh = counted(engine.fresh_edge_records, "change of an edge", "changes of edges");
     let fresh = format!("{fresh}, {} of the edges", percent(engine.fresh_share));
     row("memory: not merged yet", mapped.live_bytes, fresh);
+    let most = format!("the file `live`; {} may be in use", size(mapped.live_limit_bytes));
+    row("memory: room for it", mapped.live_file_bytes, most);
     row("memory: indexes", memory.index_bytes, counted(engine.index_entries, "entry", "entries"));
     row("memory: all", memory.total_bytes, String::new());
     row("disk: log", disk.log_bytes, counted(disk.log_files, "file", "files"));

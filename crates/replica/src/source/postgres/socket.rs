@@ -231,14 +231,13 @@ impl Socket {
             deadline.check(&doing)?;
             match connection.complete_io(transport) {
                 Err(error) if is_pause(&error) => {}
-                Err(error) if error.get_ref().is_some_and(|cause| cause.is::<rustls::Error>()) => {
-                    return Err(SourceError::Untrusted(format!(
-                        "{}: {error}; sslrootcert names the file with the root that signed the server's certificate, which is \
-                         no root itself",
-                        doing()
-                    )));
+                Err(error) => {
+                    let advice = error.get_ref().and_then(|cause| cause.downcast_ref()).map(tls::advice);
+                    return Err(match advice {
+                        Some(advice) => SourceError::Untrusted(format!("{}: {error}{advice}", doing())),
+                        None => SourceError::Io { doing: doing(), error },
+                    });
                 }
-                Err(error) => return Err(SourceError::Io { doing: doing(), error }),
                 Ok(_) => {}
             }
         }

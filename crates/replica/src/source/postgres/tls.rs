@@ -104,6 +104,26 @@ fn unread(path: &Path, what: &str, error: &rustls::pki_types::pem::Error) -> Sou
     SourceError::Invalid(format!("read the {what} {}: {error}", path.display()))
 }
 
+/// What to do about a handshake that failed, behind the error's own words; empty if they say it.
+#[must_use]
+pub fn advice(error: &TlsError) -> &'static str {
+    use CertificateError::{
+        Expired, ExpiredContext, NotValidForName, NotValidForNameContext, NotValidYet, NotValidYetContext,
+    };
+    match error {
+        TlsError::InvalidCertificate(NotValidForName | NotValidForNameContext { .. }) => {
+            "; name the host as the certificate does, in its subjectAltName"
+        }
+        TlsError::InvalidCertificate(
+            Expired | ExpiredContext { .. } | NotValidYet | NotValidYetContext { .. },
+        ) => "; the server needs a certificate that is valid at present",
+        TlsError::InvalidCertificate(_) => {
+            "; sslrootcert names the file with the root that signed the server's certificate, which is no root itself"
+        }
+        _ => "",
+    }
+}
+
 /// Whom a client takes for its server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Trust {

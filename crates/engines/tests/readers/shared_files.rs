@@ -1,0 +1,194 @@
+//! The files that processes share: they are there while the database is open, and no longer.
+
+use crate::history::{checkpoint, graph_at, open_writer, write};
+use crate::model::dump;
+use evergraph_engines::engine::AnyEngine;
+use evergraph_engines::reader::{OpenReader, open_reader, processes};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::view::GraphView as _;
+use evergraph_storage::io::directory::{Directory, OpenMode};
+use evergraph_storage::io::disk::DiskDirectory;
+use evergraph_storage::io::error::Operation;
+use evergraph_storage::io::failing::{FailingDirectory, Fault};
+use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::open::{OpenOptions, OpenStore};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+fn disk(place: &tempfile::TempDir) -> Arc<dyn Directory> {
+    Arc::new(DiskDirectory::open(place.path()).unwrap())
+}
+
+fn open(directory: &Arc<dyn Directory>) -> Result<OpenReader> {
+    open_reader(Arc::clone(directory), &OpenOptions::default())
+}
+
+/// Those of the files that are shared.
+fn shared(directory: &Arc<dyn Directory>) -> Vec<String> {
+    let names = directory.list().unwrap().into_iter();
+    names.filter(|name| name == "live" || name.starts_with("reader-")).collect()
+}
+
+fn check(reader: &OpenReader) -> Timestamp {
+    let snapshot = reader.store().snapshot();
+    assert!(dump(&snapshot, 7) == graph_at(snapshot.timestamp()), "it is not its commits");
+    snapshot.timestamp()
+}
+
+#[test]
+fn they_are_gone_when_the_last_process_has_ended() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = disk(&place);
+    let writer = open_writer(&directory);
+    write(&writer, 20);
+    let reader = open(&directory).unwrap();
+    assert_eq!(shared(&directory), ["live", "reader-0"]);
+    drop(reader);
+    assert_eq!(shared(&directory), ["live"]);
+    // What a process left that was killed.
+    directory.create("reader-5").unwrap();
+    writer.close().unwrap();
+    assert_eq!(shared(&directory), ["reader-63"], "the store still reads, and says so");
+    drop(writer);
+    assert!(shared(&directory).is_empty());
+    // Nobody writes.
+    let reader = open(&directory).unwrap();
+    assert_eq!((check(&reader), shared(&directory)), (Timestamp(20), vec!["reader-0".to_owned()]));
+    drop(reader);
+    assert!(shared(&directory).is_empty());
+}
+
+#[test]
+fn whoever_still_reads_keeps_its_own_and_joins_the_next_writer() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = disk(&place);
+    let writer = open_writer(&directory);
+    write(&writer, 20);
+    let reader = open(&directory).unwrap();
+    let old = reader.store().snapshot();
+    writer.close().unwrap();
+    drop(writer);
+    assert_eq!(shared(&directory), ["reader-0"]);
+    assert_eq!(check(&reader), Timestamp(20));
+    let next = open_writer(&directory);
+    write(&next, 20);
+    checkpoint(&next);
+    assert_eq!(check(&reader), Timestamp(40));
+    assert!(dump(&old, 7) == graph_at(Timestamp(20)), "its files were written over");
+    drop(old);
+    next.close().unwrap();
+    drop((next, reader));
+    assert!(shared(&directory).is_empty());
+}
+
+#[test]
+fn a_closed_reader_is_not_listed_while_its_handle_lives() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = disk(&place);
+    let writer = open_writer(&directory);
+    write(&writer, 20);
+    let joined = open(&directory).unwrap();
+    check(&joined);
+    joined.close();
+    assert!(processes(&directory).unwrap().readers.is_empty());
+    writer.close().unwrap();
+    drop(writer);
+    let by_itself = open(&directory).unwrap();
+    check(&by_itself);
+    assert_eq!(processes(&directory).unwrap().readers.len(), 1);
+    by_itself.close();
+    assert!(processes(&directory).unwrap().readers.is_empty());
+    assert!(shared(&directory).is_empty());
+    drop((joined, by_itself));
+}
+
+#[test]
+fn no_copy_has_them() {
+    let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new("db"));
+    let writer = open_writer(&directory);
+    write(&writer, 20);
+    let reader = open(&directory).unwrap();
+    let [copy, converted] =
+        ["copy", "converted"].map(|name| Arc::new(MemoryDirectory::new(name)) as Arc<dyn Directory>);
+    writer.backup(&*copy, &mut |_| ControlFlow::Continue(())).unwrap();
+    writer.convert::<AnyEngine>("mapped", &converted, &mut |_, _, _| ControlFlow::Continue(())).unwrap();
+    for made in [copy, converted] {
+        assert!(shared(&made).is_empty(), "{:?}", shared(&made));
+        check(&open(&made).unwrap());
+    }
+    drop(reader);
+}
+
+#[test]
+fn a_refused_opening_leaves_none() {
+    let whole = MemoryDirectory::new("db");
+    let writer = open_writer(&(Arc::new(whole.clone()) as Arc<dyn Directory>));
+    write(&writer, 20);
+    writer.close().unwrap();
+    drop(writer);
+    let refused = |directory: &Arc<dyn Directory>| -> Error {
+        OpenStore::<AnyEngine>::open(Arc::clone(directory), &OpenOptions::default())
+            .err()
+            .expect("it can't be opened")
+    };
+    let failing = Arc::new(FailingDirectory::new(Arc::new(whole.power_cut())));
+    let directory: Arc<dyn Directory> = Arc::<FailingDirectory>::clone(&failing);
+    for (operation, name, kind) in [
+        (Operation::Allocate, "live", ErrorKind::Limit),
+        (Operation::Lock, "reader-", ErrorKind::Io),
+        // While the log is replayed.
+        (Operation::Read, "log-", ErrorKind::Io),
+    ] {
+        let cause = match kind {
+            ErrorKind::Limit => std::io::ErrorKind::StorageFull,
+            _ => std::io::ErrorKind::Other,
+        };
+        failing.plan(Fault::new(operation, name, cause));
+        let error = refused(&directory);
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(shared(&directory).is_empty(), "{operation:?} of {name}: {:?}", shared(&directory));
+    }
+    let log = directory.list().unwrap().into_iter().find(|name| name.starts_with("log-")).unwrap();
+    directory.open(&log, OpenMode::ReadWrite).unwrap().write_at(&[0x55; 64], 0).unwrap();
+    assert_eq!(refused(&directory).kind(), ErrorKind::Corrupt);
+    assert!(shared(&directory).is_empty());
+}
+
+/// Whoever opens the database to read it finds a whole `live`, or none, whatever the writer is at.
+#[test]
+fn readers_come_and_go_while_writers_do() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = disk(&place);
+    let writer = open_writer(&directory);
+    write(&writer, 10);
+    drop(writer);
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            let (directory, is_done) = (disk(&place), &is_done);
+            scope.spawn(move || {
+                let mut newest = Timestamp::ZERO;
+                while !is_done.load(Ordering::Relaxed) {
+                    match open(&directory) {
+                        Ok(reader) => {
+                            let seen = check(&reader);
+                            assert!(seen >= newest, "{seen} after {newest}");
+                            newest = seen;
+                        }
+                        Err(error) => assert_eq!(error.kind(), ErrorKind::Busy, "{error}"),
+                    }
+                }
+            });
+        }
+        for _ in 0..30 {
+            let writer = open_writer(&directory);
+            write(&writer, 10);
+            checkpoint(&writer);
+            writer.close().unwrap();
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
+    assert!(shared(&directory).is_empty(), "{:?}", shared(&directory));
+}

@@ -105,7 +105,7 @@ demo-disk: build ## A graph larger than its memory: CSV, import, queries, kill (
 
 test: toolchain python gremlin-drivers python-package gremlin-test ## Run every test: unit, behaviour, doc, schedules, Python
 	@echo "== unit, behaviour and documentation tests (the first time builds them: a few minutes)"
-	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) $(WORKSPACE) 2>&1 | $(SUMMARY)
+	$(Q)CARGO_TERM_COLOR=never $(CARGO) test --no-fail-fast $(CARGO_FLAGS) $(WORKSPACE) 2>&1 | $(SUMMARY)
 	@echo "== a program without the feature \`files\` (in a build of its own, unoptimised)"
 	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) $(UNOPTIMISED) -p evergraph --no-default-features \
 	    --test without_files 2>&1 | $(SUMMARY)

@@ -26,7 +26,7 @@ fn plan_of(name: &str, catalogue: &Catalogue) -> Plan {
         wal_level: "logical".to_owned(),
         slots_max: 1,
         slots_used: 0,
-        senders_max: 1,
+        senders_max: 2,
         senders_used: 0,
         role: "ann".to_owned(),
         database: "shop".to_owned(),

@@ -234,22 +234,26 @@ impl Arena {
             if let Some(line) = space.free.take(lines) {
                 return TakenBlock::Taken(ArenaBlock { line, lines });
             }
+            let next = space.next;
+            let end = self.words.region_end(next);
+            let newest_end = end.filter(|_| self.words.is_open(next)).map_or(next.0, |end| end.0);
+            let behind = |from: LineNumber| u64::from(from.0) + u64::from(lines);
+            // Cheaper than joining, which looks at all that is listed, and no growth: the region is there.
+            if behind(next) <= end_max.min(newest_end.into()) {
+                space.next = LineNumber(next.0 + lines);
+                return TakenBlock::Taken(ArenaBlock { line: next, lines });
+            }
             if space.free.join_small() {
                 continue;
             }
-            let next = space.next;
-            let Some(end) = self.words.region_end(next) else { return TakenBlock::Exhausted };
+            let Some(end) = end else { return TakenBlock::Exhausted };
             let left = end.0 - next.0;
             let needed = if left >= lines { next } else { end };
-            if u64::from(needed.0) + u64::from(lines) > end_max {
+            if behind(needed) > end_max {
                 return TakenBlock::InPieces;
             }
             if !self.words.is_open(needed) {
                 return TakenBlock::Closed(needed);
-            }
-            if left >= lines {
-                space.next = LineNumber(next.0 + lines);
-                return TakenBlock::Taken(ArenaBlock { line: next, lines });
             }
             space.next = end;
             if left > 0 {
@@ -456,6 +460,16 @@ mod tests {
         // What is in use at once, what regions leave at their ends, and what is open ahead.
         let open = arena.words().open_bytes();
         assert!(open <= 2 << 20, "{open} bytes for one mebibyte");
+    }
+
+    #[test]
+    fn small_blocks_are_joined_only_when_the_newest_region_has_no_room() {
+        let arena = arena(1 << 20);
+        // The first region has eight lines, the first of which is not the arena's.
+        let blocks: Vec<_> = (0..4).map(|_| arena.allocate(8).unwrap()).collect();
+        arena.free_all(blocks);
+        assert_eq!(arena.allocate(2 * LINE_WORDS).unwrap().line, LineNumber(5), "what was never used");
+        assert_eq!(arena.allocate(4 * LINE_WORDS).unwrap().line, LineNumber(1), "the four, in one piece");
     }
 
     #[test]

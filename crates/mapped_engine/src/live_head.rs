@@ -89,7 +89,7 @@ impl LiveHead {
         }
         let opening = u128::from(words[2]) | u128::from(words[3]) << 64;
         let (process, start) = (words[4] as u32, (words[4] >> 32) as u32);
-        if start != machine_start() {
+        if !may_be_same_start(start, machine_start()) {
             let text = format!(
                 "{path} was left by process {process} before this machine was started again: open the database for writing"
             );
@@ -144,8 +144,24 @@ fn machine_start() -> u32 {
     })
 }
 
+/// Whether two processes may run since the same start of the machine, by what each knows of it: a container may hide it.
+fn may_be_same_start(one: u32, other: u32) -> bool {
+    one == other || one == 0 || other == 0
+}
+
 /// The error of a reader of a `live` that is not the database's any more.
 pub(crate) fn made_anew(path: &Path) -> Error {
     let text = format!("{}: another process opened the database meanwhile; try again", path.display());
     Error::new(ErrorKind::Busy, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_starts_that_both_know_can_differ() {
+        assert!(may_be_same_start(5, 5) && may_be_same_start(0, 5) && may_be_same_start(5, 0));
+        assert!(!may_be_same_start(5, 6));
+    }
 }

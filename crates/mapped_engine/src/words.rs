@@ -147,7 +147,16 @@ pub struct SharedWords {
     source: Arc<dyn RegionSource>,
     sizes: RegionSizes,
     regions: Box<[OnceLock<Arc<dyn Region>>]>,
-    opening: Mutex<()>,
+    opening: Mutex<Opening>,
+}
+
+/// Whether regions may still be opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Opening {
+    #[default]
+    Allowed,
+    /// Whoever opens the database next makes a `live` of its own, by the same name.
+    Over,
 }
 
 impl SharedWords {
@@ -187,7 +196,8 @@ impl SharedWords {
     /// `count` words from the beginning of `line` on.
     ///
     /// # Errors
-    /// `corrupt` if they don't lie in one region, or for a reader not in the file; what opening a region fails with.
+    /// `corrupt` if they don't lie in one region, or for a reader not in the file; `invalid` if no region may be opened any more;
+    /// what opening one fails with.
     #[inline]
     pub fn slice(&self, line: LineNumber, count: usize) -> Result<&[AtomicU64]> {
         let word = u64::from(line.0) * LINE_WORDS as u64;
@@ -235,6 +245,11 @@ impl SharedWords {
         (number + 1 < self.regions.len()).then_some(LineNumber(end))
     }
 
+    /// Opens no region from here on: those that are open stay. Waits for one that is being opened.
+    pub fn close_regions(&self) {
+        *self.opening.lock() = Opening::Over;
+    }
+
     /// The error of what `line` holds, or is.
     #[must_use]
     pub fn damaged(&self, line: LineNumber, what: impl std::fmt::Display) -> Error {
@@ -252,9 +267,12 @@ impl SharedWords {
         first: u64,
         length: u64,
     ) -> Result<&'a Arc<dyn Region>> {
-        let _one = self.opening.lock();
+        let opening = self.opening.lock();
         if let Some(open) = cell.get() {
             return Ok(open);
+        }
+        if *opening == Opening::Over {
+            return Err(Error::invalid("the database is closed"));
         }
         let region = self.source.region(first, length as usize)?;
         Ok(cell.get_or_init(|| region))
@@ -316,6 +334,17 @@ mod tests {
 
     fn small() -> SharedWords {
         SharedWords::on_heap(RegionSizes::new(4, 6).unwrap())
+    }
+
+    #[test]
+    fn no_region_is_opened_once_they_are_closed_and_those_that_are_open_stay() {
+        let words = small();
+        let second = words.region_end(LineNumber(0)).unwrap();
+        words.line(LineNumber(0)).unwrap();
+        words.close_regions();
+        assert!(words.line(LineNumber(0)).is_ok());
+        let error = words.line(second).unwrap_err();
+        assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains("closed"), "{error}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::reader::{OpenReader, open_reader, processes};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_graph::view::GraphView as _;
+use evergraph_graph::view::{GraphView as _, VertexCursor};
 use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::disk::DiskDirectory;
 use evergraph_storage::io::error::Operation;
@@ -164,8 +164,17 @@ fn readers_come_and_go_while_writers_do() {
     let writer = open_writer(&directory);
     write(&writer, 10);
     drop(writer);
+    /// Ends the readers' loops, also when the writer's assertions fail.
+    struct SetAtEnd<'a>(&'a AtomicBool);
+    impl Drop for SetAtEnd<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let _done = SetAtEnd(&is_done);
         for _ in 0..2 {
             let (directory, is_done) = (disk(&place), &is_done);
             scope.spawn(move || {
@@ -188,7 +197,33 @@ fn readers_come_and_go_while_writers_do() {
             checkpoint(&writer);
             writer.close().unwrap();
         }
-        is_done.store(true, Ordering::Relaxed);
     });
     assert!(shared(&directory).is_empty(), "{:?}", shared(&directory));
+}
+
+/// As a resync of a replica does it, beside processes that read.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "it moves what the rule points to")]
+fn who_reads_learns_that_another_database_is_in_the_place_of_this_one() {
+    let place = tempfile::tempdir().unwrap();
+    let [path, moved] = ["shop.eg", "shop.eg.old"].map(|name| place.path().join(name));
+    let directory: Arc<dyn Directory> = Arc::new(DiskDirectory::open_or_create(&path).unwrap());
+    let writer = open_writer(&directory);
+    write(&writer, 20);
+    let reader = open(&directory).unwrap();
+    writer.close().unwrap();
+    drop(writer);
+    std::fs::rename(&path, &moved).unwrap();
+    assert_eq!(check(&reader), Timestamp(20), "it is read where it is");
+    let other: Arc<dyn Directory> = Arc::new(DiskDirectory::open_or_create(&path).unwrap());
+    let writer = open_writer(&other);
+    write(&writer, 30);
+    let snapshot = reader.store().snapshot();
+    let error = snapshot.scan_vertices(None, &mut VertexCursor::default(), 10, &mut Vec::new()).unwrap_err();
+    assert!(
+        error.kind() == ErrorKind::Invalid && error.to_string().contains("another database by now"),
+        "{error}"
+    );
+    drop(snapshot);
+    assert_eq!(check(&open(&other).unwrap()), Timestamp(30));
 }

@@ -121,6 +121,11 @@ impl DurableEngine for MappedEngine {
     }
 
     fn let_go(&self) {
+        let live = self.graph().live();
+        // An opening that was refused closed nothing yet.
+        live.close();
+        // Whoever is about to commit may want more blocks: those of the next `live` are another writer's.
+        live.words().close_regions();
         remove_shared_files(&**self.checkpointer().directory());
     }
 

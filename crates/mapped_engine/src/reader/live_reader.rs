@@ -3,7 +3,8 @@
 //! ```text
 //! open     `live` of a process that writes     joined; while that is opening the database, a while is waited
 //!          nobody has the database's lock      recovered into memory (recovery.rs)
-//! begin    what is read was closed             a newer `live` is looked for, and joined if it can be
+//! begin    what is read was closed             a newer `live` is looked for, and joined if it can be; another database in the place
+                                             of this one is refused
 //! ```
 //!
 //! A writer that was killed closes nothing, and needs not: what it left is what the database holds, until the next writer, who closes
@@ -113,7 +114,7 @@ impl LiveReader {
     /// Begins a snapshot of the newest commit that this process can see.
     ///
     /// # Errors
-    /// `invalid` if it was closed, or in a forked process; those of joining another `live`, but for one that isn't ready.
+    /// `invalid` if it was closed, in a forked process, or if another database is in its place; those of joining another `live`, but for one that isn't ready.
     pub fn begin(&self) -> Result<PinnedLive> {
         self.newest()?.begin()
     }
@@ -135,6 +136,13 @@ impl LiveReader {
         let now = joined.clone().ok_or_else(closed)?;
         if now.live().is_open() || std::process::id() != self.process {
             return Ok(now);
+        }
+        if self.directory.is_replaced()? {
+            let path = self.directory.location().display();
+            let text = format!(
+                "{path} is another database by now: this one was moved or removed, as a resync of a replica does; open it again"
+            );
+            return Err(Error::invalid(text));
         }
         match self.newer(now.opening())? {
             Some(newer) => {
@@ -248,9 +256,13 @@ fn recovered(directory: &Arc<dyn Directory>, clock: &Arc<dyn Clock>) -> Result<A
     if let WriterPresence::Present(process) = presence(&**directory)? {
         return Ok(busy(process));
     }
-    match recover(directory, Arc::clone(clock)) {
+    let mut recovered = recover(directory, Arc::clone(clock));
+    if recovered.is_err() && presence(&**directory)? == WriterPresence::Gone {
+        // Of a log that somebody wrote meanwhile the end was read while it changed: it is at rest by now.
+        recovered = recover(directory, Arc::clone(clock));
+    }
+    match recovered {
         Ok(live) => JoinedLive::new(live, lock, directory, Arc::clone(clock), left).map(Attempt::Done),
-        // Of a log that somebody goes on to write, the end is read while it changes.
         Err(error) => match presence(&**directory)? {
             WriterPresence::Present(process) => Ok(busy(process)),
             WriterPresence::Gone => Err(error),

@@ -123,6 +123,27 @@ fn a_closed_store_opens_with_what_was_committed_and_nothing_is_left_of_merges() 
     assert!(again.check(&mut go_on).unwrap().is_healthy());
 }
 
+/// The next writer's `live` has the same name: what this one would store there is another one's.
+#[test]
+fn a_commit_after_closing_opens_no_region_of_the_next_writer_s_live() {
+    let directory = MemoryDirectory::new("db");
+    let (first, live_bytes) =
+        (loaded(&directory), || directory.open("live", OpenMode::Read).unwrap().len().unwrap());
+    let mut writing = first.store().begin();
+    let key = writing.key("story").unwrap();
+    for vertex in 0..64 {
+        let story = Value::from("once ".repeat(20_000));
+        writing.set_vertex_property(VertexId(vertex), key, Some(story)).unwrap();
+    }
+    first.close().unwrap();
+    let next = open(&directory).unwrap();
+    let before = live_bytes();
+    let error = writing.commit().unwrap_err();
+    assert!(error.to_string().contains("the database is closed"), "{error}");
+    assert_eq!(live_bytes(), before);
+    next.close().unwrap();
+}
+
 #[test]
 fn salvage_saves_what_verifies_and_names_what_does_not() {
     let directory = MemoryDirectory::new("db");

@@ -238,6 +238,10 @@ impl Directory for DaxDirectory {
         self.inner.lock_unchanged(name)
     }
 
+    fn is_replaced(&self) -> Result<bool, IoError> {
+        self.inner.is_replaced()
+    }
+
     fn lock_state(&self, name: &str) -> Result<LockState, IoError> {
         self.inner.lock_state(name)
     }

@@ -164,6 +164,15 @@ pub trait Directory: Send + Sync + Debug {
     /// As [`Directory::lock_exclusive`].
     fn lock_unchanged(&self, name: &str) -> Result<Option<LockGuard>, IoError>;
 
+    /// Whether another directory has this one's path by now: somebody moved or removed this one, and put that in its place. False
+    /// where a path leads nowhere else.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn is_replaced(&self) -> Result<bool, IoError> {
+        Ok(false)
+    }
+
     /// Whether somebody holds the lock `name`. Nothing is changed, and nobody who takes the lock meanwhile is refused for it.
     ///
     /// # Errors

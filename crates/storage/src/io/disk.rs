@@ -7,21 +7,20 @@
 //! ```
 
 use rustix::fs::OFlags;
-use std::fs::{self, File as SystemFile, TryLockError};
+use std::fs::{self, File as SystemFile};
 use std::io::ErrorKind;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::io::directory::{Directory, File, LockGuard, LockState, OpenMode, check_alignment, check_name};
 use crate::io::error::{IoError, Operation};
 use crate::io::folder::Folder;
+use crate::io::lock_file::LockFile;
 use crate::io::mapping::{ByteMapping, StoreOrder, WordMapping};
 use crate::io::page::ALIGNMENT_BYTES;
 use crate::io::write_unit::WriteUnit;
-use crate::sync::{Condvar, Mutex};
 
 /// Zeros that are written at once, in bytes.
 const ZEROS_BYTES: u64 = 1 << 20;
@@ -32,6 +31,8 @@ const ZEROS_BYTES: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct DiskDirectory {
     location: PathBuf,
+    /// The same from the root, wherever the process works later.
+    absolute: PathBuf,
     /// Where names are looked up, and what makes them durable: a path may lead elsewhere later.
     folder: Folder,
 }
@@ -43,8 +44,9 @@ impl DiskDirectory {
     /// `NotFound`, `NotADirectory` if the path is a file, and what the system says.
     pub fn open(location: impl Into<PathBuf>) -> Result<Self, IoError> {
         let location = location.into();
-        match Folder::open(&location) {
-            Ok(folder) => Ok(Self { location, folder }),
+        let opened = std::path::absolute(&location).and_then(|path| Ok((path, Folder::open(&location)?)));
+        match opened {
+            Ok((absolute, folder)) => Ok(Self { location, absolute, folder }),
             Err(source) => Err(IoError::new(Operation::Open, location, source)),
         }
     }
@@ -70,22 +72,9 @@ impl DiskDirectory {
         Ok(self.location.join(name))
     }
 
-    /// The file of a lock; `None` if there is none.
-    fn lock_file(&self, name: &str) -> std::io::Result<Option<SystemFile>> {
-        match self.folder.open_file(name, false, OFlags::empty()) {
-            Ok(file) => Ok(Some(file)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Locks `file`, or says why not.
-    fn refused(&self, file: &SystemFile) -> std::io::Result<Option<IoError>> {
-        if take_lock(file)? {
-            return Ok(None);
-        }
-        let holder = read_holder(file);
-        Ok(Some(IoError::Locked { directory: self.location.clone(), holder }))
+    fn lock<'a>(&'a self, name: &'a str) -> Result<LockFile<'a>, IoError> {
+        check_name(Operation::Lock, &self.location, name)?;
+        Ok(LockFile { folder: &self.folder, location: &self.location, name })
     }
 
     /// Opens a file that exists, for what the system does to it by its handle.
@@ -203,57 +192,20 @@ impl Directory for DiskDirectory {
     }
 
     fn lock_exclusive(&self, name: &str) -> Result<LockGuard, IoError> {
-        let path = self.checked(Operation::Lock, name)?;
-        let failed = |source| IoError::new(Operation::Lock, &path, source);
-        let file = loop {
-            let file = self.folder.open_or_create_file(name).map_err(failed)?;
-            if let Some(refused) = self.refused(&file).map_err(failed)? {
-                return Err(refused);
-            }
-            // Whoever had it before may have removed the file.
-            if self.folder.has(name, &file).map_err(failed)? {
-                break file;
-            }
-        };
-        // The id serves a message only. A full disk, which leaves the file empty, is no reason
-        // to keep anybody from reading the database.
-        let holder = format!("{}\n", std::process::id());
-        let left = file.set_len(0).and_then(|()| file.write_all_at(holder.as_bytes(), 0));
-        match left {
-            Err(source) if source.kind() != ErrorKind::StorageFull => Err(failed(source)),
-            _ => Ok(LockGuard::new(DiskLock { file, has_id: true })),
-        }
+        self.lock(name)?.take()
     }
 
     fn lock_unchanged(&self, name: &str) -> Result<Option<LockGuard>, IoError> {
-        let path = self.checked(Operation::Lock, name)?;
-        let failed = |source| IoError::new(Operation::Lock, &path, source);
-        loop {
-            let Some(file) = self.lock_file(name).map_err(failed)? else { return Ok(None) };
-            if let Some(refused) = self.refused(&file).map_err(failed)? {
-                return Err(refused);
-            }
-            if self.folder.has(name, &file).map_err(failed)? {
-                return Ok(Some(LockGuard::new(DiskLock { file, has_id: false })));
-            }
-        }
+        self.lock(name)?.take_unchanged()
+    }
+
+    fn is_replaced(&self) -> Result<bool, IoError> {
+        let found = self.folder.is_elsewhere(&self.absolute);
+        found.map_err(|source| IoError::new(Operation::Exists, &self.location, source))
     }
 
     fn lock_state(&self, name: &str) -> Result<LockState, IoError> {
-        let path = self.checked(Operation::Lock, name)?;
-        let failed = |source| IoError::new(Operation::Lock, &path, source);
-        loop {
-            let Some(file) = self.lock_file(name).map_err(failed)? else { return Ok(LockState::Free) };
-            match file.try_lock_shared() {
-                // Explicit, as below.
-                Ok(()) => file.unlock().map_err(failed)?,
-                Err(TryLockError::WouldBlock) => return Ok(LockState::Held(read_holder(&file))),
-                Err(TryLockError::Error(source)) => return Err(failed(source)),
-            }
-            if self.folder.has(name, &file).map_err(failed)? {
-                return Ok(LockState::Free);
-            }
-        }
+        self.lock(name)?.state()
     }
 }
 
@@ -289,56 +241,6 @@ fn write_zeros(file: &SystemFile, range: Range<u64>) -> std::io::Result<()> {
         offset += length;
     }
     Ok(())
-}
-
-/// How often, and how long apart, a lock is tried that nobody holds, while others look whether somebody does.
-const LOCK_TRIES: u32 = 5000;
-const LOCK_AGAIN: Duration = Duration::from_millis(1);
-
-/// Locks a file; whether nobody else holds its lock. Who only looks at it has it shared, for a moment that is waited for.
-fn take_lock(file: &SystemFile) -> std::io::Result<bool> {
-    for _ in 0..LOCK_TRIES {
-        match file.try_lock() {
-            Ok(()) => return Ok(true),
-            Err(TryLockError::WouldBlock) => {}
-            Err(TryLockError::Error(source)) => return Err(source),
-        }
-        // Beside those who look, not beside a holder.
-        match file.try_lock_shared() {
-            Ok(()) => file.unlock()?,
-            Err(TryLockError::WouldBlock) => return Ok(false),
-            Err(TryLockError::Error(source)) => return Err(source),
-        }
-        let (lock, waited) = (Mutex::new(()), Condvar::default());
-        drop(waited.wait_timeout(lock.lock(), LOCK_AGAIN));
-    }
-    Ok(false)
-}
-
-/// The id that the holder left, if it is whole.
-fn read_holder(file: &SystemFile) -> Option<u32> {
-    let mut bytes = [0; 16];
-    let length = file.read_at(&mut bytes, 0).ok()?;
-    std::str::from_utf8(&bytes[..length]).ok()?.strip_suffix('\n')?.parse().ok()
-}
-
-#[derive(Debug)]
-struct DiskLock {
-    file: SystemFile,
-    /// Whether the id of this process stands in the file.
-    has_id: bool,
-}
-
-impl Drop for DiskLock {
-    fn drop(&mut self) {
-        if self.has_id {
-            // So that nobody is told of this process who finds the lock held by one that leaves no id.
-            let _ = self.file.set_len(0);
-        }
-        // Explicit, because a child process that inherited the handle would keep the lock.
-        // An error leaves it to the closing of the handle, which comes next.
-        let _ = self.file.unlock();
-    }
 }
 
 /// What a file's reads and writes leave in the system's page cache.
@@ -499,7 +401,6 @@ mod tests {
     use super::*;
     use crate::io::page::AlignedBuffer;
     use std::fs::OpenOptions;
-    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
     fn temporary() -> (tempfile::TempDir, DiskDirectory) {
         let place = tempfile::tempdir().unwrap();
@@ -604,7 +505,9 @@ mod tests {
         let lock = directory.lock_exclusive("lock").unwrap();
         directory.create("log-1").unwrap().write_at(b"mine", 0).unwrap();
         fs::rename(&path, &moved).unwrap();
+        assert!(!directory.is_replaced().unwrap(), "it was moved, and nothing is in its place");
         let other = DiskDirectory::open_or_create(&path).unwrap();
+        assert!(directory.is_replaced().unwrap() && !other.is_replaced().unwrap());
         let _other_lock = other.lock_exclusive("lock").unwrap();
         other.create("log-1").unwrap().write_at(b"theirs", 0).unwrap();
         directory.rename("log-1", "log-2").unwrap();
@@ -663,113 +566,6 @@ mod tests {
         assert_eq!(directory.remove("a").unwrap_err().kind(), ErrorKind::NotFound);
         assert_eq!(directory.open("a", OpenMode::Read).unwrap_err().kind(), ErrorKind::NotFound);
         assert_eq!(directory.open("../a", OpenMode::Read).unwrap_err().kind(), ErrorKind::InvalidInput);
-    }
-
-    #[test]
-    fn who_only_reads_takes_the_lock_and_changes_nothing() {
-        let (_place, directory) = temporary();
-        assert!(directory.lock_unchanged("lock").unwrap().is_none());
-        assert!(!directory.exists("lock").unwrap());
-        directory.write_all_new("lock", b"17\n").unwrap();
-        let held = directory.lock_unchanged("lock").unwrap();
-        assert!(held.is_some());
-        assert!(matches!(directory.lock_exclusive("lock"), Err(IoError::Locked { .. })));
-        assert_eq!(directory.read_all("lock", 99).unwrap(), b"17\n");
-        drop(held);
-        let _writer = directory.lock_exclusive("lock").unwrap();
-        assert!(matches!(directory.lock_unchanged("lock"), Err(IoError::Locked { .. })));
-    }
-
-    #[test]
-    fn whoever_looks_at_a_lock_keeps_nobody_from_taking_it() {
-        let (_place, directory) = temporary();
-        assert_eq!(directory.lock_state("lock").unwrap(), LockState::Free);
-        assert!(!directory.exists("lock").unwrap());
-        let is_done = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                let other = DiskDirectory::open(directory.location()).unwrap();
-                let is_done = &is_done;
-                scope.spawn(move || {
-                    while !is_done.load(Ordering::Relaxed) {
-                        let state = other.lock_state("lock").unwrap();
-                        let this = std::process::id();
-                        // The file is empty between a process' locking and its id.
-                        assert!(
-                            matches!(state, LockState::Free | LockState::Held(None))
-                                || state == LockState::Held(Some(this))
-                        );
-                    }
-                });
-            }
-            let taken = (0..200).all(|_| directory.lock_exclusive("lock").is_ok());
-            is_done.store(true, Ordering::Relaxed);
-            assert!(taken, "a lock that nobody holds is refused");
-        });
-        let _held = directory.lock_exclusive("lock").unwrap();
-        assert_eq!(directory.lock_state("lock").unwrap(), LockState::Held(Some(std::process::id())));
-    }
-
-    /// Two that hold locks of one name, in a file and in another one that followed it, would both go on.
-    #[test]
-    fn a_lock_whose_file_is_removed_by_its_holder_is_held_by_one_at_a_time() {
-        let (_place, directory) = temporary();
-        let (holders, is_done) = (AtomicU32::new(0), AtomicBool::new(false));
-        let take = |directory: &DiskDirectory| {
-            let lock = match directory.lock_exclusive("lock") {
-                Ok(lock) => lock,
-                Err(IoError::Locked { .. }) => return,
-                Err(error) => panic!("{error}"),
-            };
-            assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0, "two hold the lock");
-            std::thread::yield_now();
-            holders.fetch_sub(1, Ordering::SeqCst);
-            directory.remove("lock").unwrap();
-            drop(lock);
-        };
-        std::thread::scope(|scope| {
-            for _ in 0..3 {
-                let other = DiskDirectory::open(directory.location()).unwrap();
-                let (take, is_done) = (&take, &is_done);
-                scope.spawn(move || {
-                    while !is_done.load(Ordering::Relaxed) {
-                        take(&other);
-                    }
-                });
-            }
-            (0..2000).for_each(|_| take(&directory));
-            is_done.store(true, Ordering::Relaxed);
-        });
-    }
-
-    #[test]
-    fn a_process_that_has_ended_leaves_no_id_behind() {
-        let (_place, directory) = temporary();
-        drop(directory.lock_exclusive("lock").unwrap());
-        // As a salvage does, which may change nothing.
-        let _held = directory.lock_unchanged("lock").unwrap();
-        assert!(matches!(directory.lock_exclusive("lock"), Err(IoError::Locked { holder: None, .. })));
-        assert_eq!(directory.lock_state("lock").unwrap(), LockState::Held(None));
-    }
-
-    #[test]
-    fn a_second_opening_is_told_who_holds_the_lock() {
-        let (_place, directory) = temporary();
-        let held = directory.lock_exclusive("lock").unwrap();
-        let second = DiskDirectory::open(directory.location()).unwrap();
-        let error = second.lock_exclusive("lock").unwrap_err();
-        assert!(matches!(error, IoError::Locked { holder: Some(id), .. } if id == std::process::id()));
-        drop(held);
-        let _held = second.lock_exclusive("lock").unwrap();
-    }
-
-    #[test]
-    fn the_id_of_a_process_that_died_is_no_obstacle() {
-        let (_place, directory) = temporary();
-        directory.write_all_new("lock", b"4294967295\nmore").unwrap();
-        let _held = directory.lock_exclusive("lock").unwrap();
-        let expected = format!("{}\n", std::process::id());
-        assert_eq!(directory.read_all("lock", 99).unwrap(), expected.as_bytes());
     }
 
     #[test]

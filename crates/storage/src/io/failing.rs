@@ -246,6 +246,10 @@ impl Directory for FailingDirectory {
         self.inner.lock_unchanged(name)
     }
 
+    fn is_replaced(&self) -> Result<bool, IoError> {
+        self.inner.is_replaced()
+    }
+
     fn lock_state(&self, name: &str) -> Result<LockState, IoError> {
         self.check(Operation::Lock, name)?;
         self.inner.lock_state(name)

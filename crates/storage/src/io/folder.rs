@@ -79,6 +79,19 @@ impl Folder {
         }
     }
 
+    /// Whether `path` leads to another directory.
+    pub(crate) fn is_elsewhere(&self, path: &Path) -> Result<bool> {
+        let open = rustix::fs::fstat(&self.0)?;
+        match rustix::fs::stat(path) {
+            Ok(found) => {
+                let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+                Ok(is_folder && (found.st_dev, found.st_ino) != (open.st_dev, open.st_ino))
+            }
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Gives a file another name; what had that is gone.
     pub(crate) fn rename(&self, from: &str, to: &str) -> Result<()> {
         Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)

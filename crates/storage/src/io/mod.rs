@@ -26,6 +26,7 @@ pub mod error;
 pub mod failing;
 mod folder;
 pub mod handle_table;
+mod lock_file;
 pub mod machine_memory;
 pub mod mapping;
 pub mod memory;

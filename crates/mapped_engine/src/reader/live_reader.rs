@@ -3,8 +3,8 @@
 //! ```text
 //! open     `live` of a process that writes     joined; while that is opening the database, a while is waited
 //!          nobody has the database's lock      recovered into memory (recovery.rs)
-//! begin    what is read was closed             a newer `live` is looked for, and joined if it can be; another database in the place
-                                             of this one is refused
+//! begin    what is read was closed             a newer `live` is looked for, and joined if it can be
+//!          another database has its place       refused
 //! ```
 //!
 //! A writer that was killed closes nothing, and needs not: what it left is what the database holds, until the next writer, who closes

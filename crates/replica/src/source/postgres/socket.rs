@@ -232,9 +232,9 @@ impl Socket {
             match connection.complete_io(transport) {
                 Err(error) if is_pause(&error) => {}
                 Err(error) => {
-                    let advice = error.get_ref().and_then(|cause| cause.downcast_ref()).map(tls::advice);
-                    return Err(match advice {
-                        Some(advice) => SourceError::Untrusted(format!("{}: {error}{advice}", doing())),
+                    let reason = error.get_ref().and_then(|cause| cause.downcast_ref()).map(tls::reason);
+                    return Err(match reason {
+                        Some(reason) => SourceError::Untrusted(format!("{}: {reason}", doing())),
                         None => SourceError::Io { doing: doing(), error },
                     });
                 }

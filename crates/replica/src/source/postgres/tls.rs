@@ -3,15 +3,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use evergraph_graph::value::datetime::DateTime;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error as TlsError, RootCertStore, SignatureScheme,
+    AlertDescription, CertificateError, ClientConfig, DigitallySignedStruct, Error as TlsError,
+    RootCertStore, SignatureScheme,
 };
 
+use crate::postgres_time::PostgresTime;
 use crate::source::error::{SourceError, SourceResult};
 use crate::source::postgres::settings::{SslMode, TlsSettings};
 
@@ -104,24 +107,43 @@ fn unread(path: &Path, what: &str, error: &rustls::pki_types::pem::Error) -> Sou
     SourceError::Invalid(format!("read the {what} {}: {error}", path.display()))
 }
 
-/// What to do about a handshake that failed, behind the error's own words; empty if they say it.
+/// Why a handshake failed, and what to do about it.
 #[must_use]
-pub fn advice(error: &TlsError) -> &'static str {
+pub fn reason(error: &TlsError) -> String {
     use CertificateError::{
         Expired, ExpiredContext, NotValidForName, NotValidForNameContext, NotValidYet, NotValidYetContext,
     };
-    match error {
+    let advice = match error {
+        TlsError::InvalidCertificate(ExpiredContext { not_after, .. }) => {
+            return format!("the server's certificate expired on {}: it needs a new one", moment(*not_after));
+        }
+        TlsError::InvalidCertificate(NotValidYetContext { not_before, .. }) => {
+            let from = moment(*not_before);
+            return format!(
+                "the server's certificate is valid from {from} on: is this machine's clock right?"
+            );
+        }
         TlsError::InvalidCertificate(NotValidForName | NotValidForNameContext { .. }) => {
-            "; name the host as the certificate does, in its subjectAltName"
+            "name the host as the certificate does, in its subjectAltName"
         }
-        TlsError::InvalidCertificate(
-            Expired | ExpiredContext { .. } | NotValidYet | NotValidYetContext { .. },
-        ) => "; the server needs a certificate that is valid at present",
+        TlsError::InvalidCertificate(Expired | NotValidYet) => {
+            "the server needs a certificate that is valid at present"
+        }
         TlsError::InvalidCertificate(_) => {
-            "; sslrootcert names the file with the root that signed the server's certificate, which is no root itself"
+            "sslrootcert names the file with the root that signed the server's certificate, which is no root itself"
         }
-        _ => "",
-    }
+        TlsError::AlertReceived(AlertDescription::UnknownCA) => {
+            "the server knows no root that signed the certificate of sslcert: its ssl_ca_file has those that it trusts"
+        }
+        _ => return error.to_string(),
+    };
+    format!("{error}; {advice}")
+}
+
+/// In UTC, to the second.
+fn moment(time: UnixTime) -> DateTime {
+    let microseconds = i64::try_from(time.as_secs().saturating_mul(1_000_000)).unwrap_or(i64::MAX);
+    PostgresTime::from_unix_microseconds(microseconds).to_datetime()
 }
 
 /// Whom a client takes for its server.
@@ -246,6 +268,19 @@ fn der_value(input: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn dates_of_certificates_are_told_as_dates() {
+        let at = |seconds| UnixTime::since_unix_epoch(Duration::from_secs(seconds));
+        let expired = CertificateError::ExpiredContext { time: at(5), not_after: at(946_684_800) };
+        assert_eq!(
+            reason(&TlsError::InvalidCertificate(expired)),
+            "the server's certificate expired on 2000-01-01T00:00:00Z: it needs a new one"
+        );
+        let early = CertificateError::NotValidYetContext { time: at(5), not_before: at(u64::MAX) };
+        assert!(reason(&TlsError::InvalidCertificate(early)).contains("is valid from "));
+    }
 
     #[test]
     fn a_certificate_is_hashed_as_it_was_signed() {

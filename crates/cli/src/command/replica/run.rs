@@ -262,12 +262,16 @@ pub fn open_existing(path: &Path, following: &FollowingArguments, context: &Cont
 /// # Errors
 /// `invalid` if it has paused; `busy` if the source is not followed for [`UNFOLLOWED_TIME_MAX`]; `cancelled`.
 pub fn wait(replica: &Replica, position: Lsn, context: &Context, meter: &Meter) -> Result<()> {
-    let mut patience = Patience::new(UNFOLLOWED_TIME_MAX);
+    let (mut patience, mut news) = (Patience::new(UNFOLLOWED_TIME_MAX), ErrorNews::default());
     loop {
         if replica.wait(position, LOOK_EVERY)? {
             return Ok(());
         }
         let status = replica.status();
+        // What hinders it may be mended while this waits: a full disk, a source that is down.
+        if let Some(news) = news.of(&status) {
+            context.console.note(news);
+        }
         patience.look(&status)?;
         meter.tell("follow", None, || line(&status));
         context.cancel.check()?;

@@ -71,6 +71,9 @@ QUIET := --quiet
 SUMMARY := tools/summarise-tests
 endif
 
+# Two programs of tests at a time; one after the other without Python.
+TEST := $(if $(shell command -v python3),tools/run-tests $(CARGO),$(CARGO) test --no-fail-fast)
+
 # As tests/tinkerpop/src/jar.rs has it.
 GREMLIN_TEST := 3.8.1
 GREMLIN_TEST_JAR := $(or $(EVERGRAPH_GREMLIN_TEST),$(HOME)/.m2/repository/org/apache/tinkerpop/gremlin-test/$(GREMLIN_TEST)/gremlin-test-$(GREMLIN_TEST).jar)
@@ -105,7 +108,7 @@ demo-disk: build ## A graph larger than its memory: CSV, import, queries, kill (
 
 test: toolchain python gremlin-drivers python-package gremlin-test ## Run every test: unit, behaviour, doc, schedules, Python
 	@echo "== unit, behaviour and documentation tests (the first time builds them: a few minutes)"
-	$(Q)CARGO_TERM_COLOR=never $(CARGO) test --no-fail-fast $(CARGO_FLAGS) $(WORKSPACE) 2>&1 | $(SUMMARY)
+	$(Q)CARGO_TERM_COLOR=never $(TEST) $(CARGO_FLAGS) $(WORKSPACE) 2>&1 | $(SUMMARY)
 	@echo "== a program without the feature \`files\` (in a build of its own, unoptimised)"
 	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) $(UNOPTIMISED) -p evergraph --no-default-features \
 	    --test without_files 2>&1 | $(SUMMARY)

@@ -18,7 +18,7 @@ use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::topology::{PieceBuffer, Topology as _, Visit};
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_measure::figure::Unit;
-use evergraph_measure::kernel::Kernel;
+use evergraph_measure::kernel::{Answer, Kernel};
 
 /// Those of the paper.
 const KERNELS: [Kernel; 4] = [Kernel::PageRank, Kernel::Bfs, Kernel::Wcc, Kernel::Betweenness];
@@ -59,24 +59,44 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
         stores.push(store);
         folders.push(folder);
     }
-    contenders.push(Lists::from(StaticCsr::new(VertexSet::full(vertices), &edges, None, Direction::Both)?));
+    let fixed = Lists::from(StaticCsr::new(VertexSet::full(vertices), &edges, None, Direction::Both)?);
     let source = VertexId(busiest(&edges, vertices));
+    race(work, "mapped", &names().collect::<Vec<_>>(), |kernel, place| {
+        let lists = place.and_then(|place| contenders.get(place)).unwrap_or(&fixed);
+        kernel.run(lists, source)
+    })?;
+    drop(contenders);
+    stores.into_iter().try_for_each(|store| store.end(Ending::Dropped))
+}
+
+/// Races `contenders` and, last, a static array: each kernel on each number of threads. `run` runs a kernel on what the contender
+/// of a number has, or on the array, and their answers are compared.
+///
+/// # Errors
+/// Those of `run`; an answer that differs from the array's.
+pub fn race(
+    work: &mut Work<'_>,
+    prefix: &str,
+    contenders: &[&'static str],
+    run: impl Fn(Kernel, Option<usize>) -> Result<Answer> + Sync,
+) -> Result<()> {
     for kernel in KERNELS {
         for threads in work.plan.threads.clone() {
             let pool = pool(threads)?;
-            let mut race = Race::new(names().chain([baseline::STATIC]));
+            let mut race = Race::new(contenders.iter().copied().chain([baseline::STATIC]));
             if threads == 1 {
                 race = race.undisturbed();
             }
-            let expected = pool.install(|| kernel.run(&contenders[contenders.len() - 1], source))?;
+            let expected = pool.install(|| run(kernel, None))?;
             for round in 0..work.plan.rounds {
                 race.round(round, |place| {
+                    let contender = Some(place).filter(|place| *place < contenders.len());
                     let watch = Stopwatch::start();
-                    let answer = pool.install(|| kernel.run(&contenders[place], source))?;
+                    let answer = pool.install(|| run(kernel, contender))?;
                     let spent = watch.stop();
                     let apart = answer.difference(&expected)?;
                     if apart > TOLERANCE {
-                        let who = names().nth(place).unwrap_or(baseline::STATIC);
+                        let who = contenders.get(place).copied().unwrap_or(baseline::STATIC);
                         return Err(wrong(who, "scores that differ from the static array's", apart, 0.0));
                     }
                     Ok(Sample::timed(spent.wall, spent))
@@ -84,12 +104,11 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
             }
             let plural = if threads == 1 { "" } else { "s" };
             let title = format!("{}, {threads} thread{plural}", kernel.title());
-            let name = format!("mapped.{}.threads_{threads}", kernel.name());
+            let name = format!("{prefix}.{}.threads_{threads}", kernel.name());
             work.add_race(&Heading::new(name, title, Unit::Seconds).with("threads", threads), &race);
         }
     }
-    drop(contenders);
-    stores.into_iter().try_for_each(|store| store.end(Ending::Dropped))
+    Ok(())
 }
 
 /// The edges of lists.

@@ -2,27 +2,17 @@
 //! edges came by transactions: what merges leave of them is not in bodies yet.
 
 use crate::edges::Contents;
-use crate::goals::baseline;
-use crate::plan::{Work, expect, wrong};
-use crate::race::{Race, Sample};
-use crate::results::Heading;
-use crate::stopwatch::Stopwatch;
+use crate::plan::{Work, expect};
 use crate::workload::live::busiest;
 use crate::workload::mapped::engine::loaded::{create, insert, load};
 use crate::workload::mapped::engine::{ENGINES, names};
-use crate::workload::mapped::kernels::contents;
+use crate::workload::mapped::kernels::{contents, race};
 use crate::workload::mapped::shuffled;
-use crate::workload::pool::pool;
 use evergraph::Durability;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::VertexId;
-use evergraph_measure::figure::Unit;
 use evergraph_measure::kernel::{Kernel, static_copy};
 
-/// Those of the paper.
-const KERNELS: [Kernel; 4] = [Kernel::PageRank, Kernel::Bfs, Kernel::Wcc, Kernel::Betweenness];
-/// Scores of two runs may differ by so much: sums in another order.
-const TOLERANCE: f64 = 1e-9;
 /// The part of the edges that is inserted, not loaded.
 const INSERTED: f64 = 0.06;
 /// Edges of a transaction.
@@ -52,32 +42,11 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     let fixed = static_copy(&Kernel::PageRank.freeze(&databases[0].snapshot(), None)?)?;
     expect(ENGINES[0].1, "all its edges", contents(&fixed)?, Contents::of(&edges))?;
     let source = VertexId(busiest(&edges, vertices));
-    for kernel in KERNELS {
-        for threads in work.plan.threads.clone() {
-            let pool = pool(threads)?;
-            let expected = pool.install(|| kernel.run(&fixed, source))?;
-            let mut race = Race::new(names().chain([baseline::STATIC]));
-            for round in 0..work.plan.rounds {
-                race.round(round, |place| {
-                    let watch = Stopwatch::start();
-                    let answer = pool.install(|| match databases.get(place) {
-                        Some(database) => kernel.run(&kernel.freeze(&database.snapshot(), None)?, source),
-                        None => kernel.run(&fixed, source),
-                    })?;
-                    let spent = watch.stop();
-                    let apart = answer.difference(&expected)?;
-                    if apart > TOLERANCE {
-                        let who = names().nth(place).unwrap_or(baseline::STATIC);
-                        return Err(wrong(who, "scores that differ from the static array's", apart, 0.0));
-                    }
-                    Ok(Sample::timed(spent.wall, spent))
-                })?;
-            }
-            let plural = if threads == 1 { "" } else { "s" };
-            let title = format!("{}, {threads} thread{plural}", kernel.title());
-            let name = format!("mapped_engine.{}.threads_{threads}", kernel.name());
-            work.add_race(&Heading::new(name, title, Unit::Seconds).with("threads", threads), &race);
+    race(work, "mapped_engine", names(), |kernel, place| {
+        match place.and_then(|place| databases.get(place)) {
+            Some(database) => kernel.run(&kernel.freeze(&database.snapshot(), None)?, source),
+            None => kernel.run(&fixed, source),
         }
-    }
+    })?;
     databases.iter().try_for_each(evergraph::Database::close)
 }

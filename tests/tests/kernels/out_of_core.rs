@@ -1,17 +1,18 @@
 //! Kernels out of core: the answers of lists in memory, by passes over the files and by temporary ones.
 
-use crate::stores::{self, Same, any_changes, dense_changes, fixed_changes};
+use crate::stores::{self, Same, any_changes, dense_changes, fixed_changes, in_memory, on_disk};
 use evergraph_algorithms::control::{Control, Progress};
 use evergraph_algorithms::kcore::{KCore, kcore};
 use evergraph_algorithms::lcc::{Lcc, LccParameters, lcc};
 use evergraph_algorithms::triangles::{Triangles, triangles};
+use evergraph_analysis::lists::Lists;
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::filter::{Comparison, Condition, Filter};
 use evergraph_graph::id::{Direction, LabelId};
-use evergraph_graph::topology::{Projection, Topology};
+use evergraph_graph::topology::Projection;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::Freeze as _;
 use evergraph_storage::io::directory::Directory;
@@ -44,7 +45,7 @@ impl Budget for NoLists {
 
 type Answers = (KCore, Triangles, [Lcc; 2]);
 
-fn answers(lists: &impl Topology, control: &Control<'_>) -> Result<Answers> {
+fn answers(lists: &Lists, control: &Control<'_>) -> Result<Answers> {
     let coefficients = |directed| lcc(lists, &LccParameters { directed }, control);
     Ok((kcore(lists, control)?, triangles(lists, control)?, [coefficients(true)?, coefficients(false)?]))
 }
@@ -68,8 +69,8 @@ proptest! {
         let names = same.directory.list().unwrap();
         for projection in projections(&same) {
             let (memory, disk) = (same.memory.store().snapshot(), same.disk.store().snapshot());
-            let expected = answers(&memory.freeze(&projection).unwrap(), &Control::default()).unwrap();
-            let lists = disk.freeze(&projection).unwrap();
+            let expected = answers(&in_memory(memory.freeze(&projection).unwrap()), &Control::default()).unwrap();
+            let lists = on_disk(disk.freeze(&projection).unwrap());
             let (budget, phases) = (NoLists::new(), Mutex::new(BTreeSet::new()));
             let watch = |progress: Progress| {
                 phases.lock().insert(progress.phase);
@@ -91,7 +92,7 @@ proptest! {
 fn the_memory_engine_has_no_scratch_and_says_what_it_lacks() {
     let same = Same::new(&fixed_changes());
     let snapshot = same.memory.store().snapshot();
-    let lists = snapshot.freeze(&Projection::all(Direction::Both)).unwrap();
+    let lists = in_memory(snapshot.freeze(&Projection::all(Direction::Both)).unwrap());
     let budget = NoLists::new();
     let control = Control::new(&budget);
     assert!(kcore(&lists, &control).is_ok());
@@ -111,7 +112,7 @@ fn a_full_disk_a_broken_one_and_a_flag_end_a_kernel_and_leave_nothing() {
     let open = stores::open_in::<DiskEngine>(Arc::new(failing.clone())).unwrap();
     stores::write(&open, &dense_changes(), &mut |_| {});
     let snapshot = open.store().snapshot();
-    let lists = snapshot.freeze(&Projection::all(Direction::Both)).unwrap();
+    let lists = on_disk(snapshot.freeze(&Projection::all(Direction::Both)).unwrap());
     let (names, budget) = (failing.list().unwrap(), NoLists::new());
     let expected = triangles(&lists, &Control::default()).unwrap();
     assert_eq!(expected.total(), 20 * 19 * 18 / 6);

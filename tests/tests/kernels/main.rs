@@ -4,7 +4,6 @@
 //! memory. Projections choose labels, types and edges by a filter. A kernel's state is reserved and given back, a set
 //! flag stops it, and damage is an error that names the file. Where the budget refuses lists of edges, the kernels that keep
 //! some answer the same out of core.
-#![cfg(not(any(shuttle, loom)))]
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
 mod kernels;
@@ -12,7 +11,7 @@ mod out_of_core;
 mod stores;
 
 use crate::kernels::answers;
-use crate::stores::{Same, any_changes};
+use crate::stores::{Same, any_changes, in_files, in_memory, on_disk};
 use evergraph_algorithms::control::Control;
 use evergraph_algorithms::pagerank::{PageRankParameters, pagerank};
 use evergraph_disk_engine::engine::DiskEngine;
@@ -82,14 +81,14 @@ proptest! {
         for projection in projections(&same) {
             let before = same.disk.store().budget().used_bytes();
             let (memory, disk) = (same.memory.store().snapshot(), same.disk.store().snapshot());
-            let expected = answers(&memory.freeze(&projection).unwrap(), memory.budget());
-            let found = answers(&disk.freeze(&projection).unwrap(), disk.budget());
+            let expected = answers(&in_memory(memory.freeze(&projection).unwrap()), memory.budget());
+            let found = answers(&on_disk(disk.freeze(&projection).unwrap()), disk.budget());
             prop_assert_eq!(expected.len(), found.len());
             for ((kernel, expected), (_, found)) in expected.iter().zip(&found) {
                 prop_assert!(agree(expected, found), "{kernel} of {projection:?}: {expected}, {found}");
             }
             let mapped = same.mapped.store().snapshot();
-            let found = answers(&mapped.freeze(&projection).unwrap(), mapped.budget());
+            let found = answers(&in_files(mapped.freeze(&projection).unwrap()), mapped.budget());
             prop_assert_eq!(expected.len(), found.len());
             for ((kernel, expected), (_, found)) in expected.iter().zip(&found) {
                 prop_assert!(agree(expected, found), "mapped: {kernel} of {projection:?}: {expected}, {found}");
@@ -106,7 +105,7 @@ proptest! {
 fn a_set_flag_stops_a_kernel() {
     let same = Same::new(&stores::fixed_changes());
     let snapshot = same.disk.store().snapshot();
-    let lists = snapshot.freeze(&Projection::all(Direction::Both)).unwrap();
+    let lists = on_disk(snapshot.freeze(&Projection::all(Direction::Both)).unwrap());
     let flag = CancelFlag::default();
     flag.cancel();
     let control = Control::new(snapshot.budget()).with_cancel(&flag);

@@ -1,14 +1,20 @@
 //! Stores: the same changes in a store of each engine; those of the disk and mapped engines in files of all kinds.
 
+use evergraph_analysis::lists::Lists;
 use evergraph_disk_engine::engine::DiskEngine;
+use evergraph_disk_engine::file::csr_file::CsrFile;
 use evergraph_disk_engine::pick::limits::PickLimits;
+use evergraph_disk_engine::topology::disk_topology::DiskTopology;
+use evergraph_engines::topology::AnyTopology;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, KeyId, TypeId, VertexId};
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::{GraphView, NeighborBatch, NeighborCursor, VertexCursor};
 use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
+use evergraph_mapped_engine::freeze::frozen::FrozenGraph;
 use evergraph_memory_engine::engine::MemoryEngine;
+use evergraph_memory_engine::frozen::FrozenTopology;
 use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::environment::Environment;
@@ -115,6 +121,21 @@ impl Same {
         let weight = disk.store().snapshot().catalogue().key("weight").unwrap();
         Self { memory, disk, mapped, directory, weight }
     }
+}
+
+/// Frozen lists as the type that kernels are compiled for.
+pub fn in_memory(lists: FrozenTopology) -> Lists {
+    Lists::from(AnyTopology::Memory(lists))
+}
+
+/// The same of the disk engine's.
+pub fn on_disk(lists: DiskTopology<CsrFile>) -> Lists {
+    Lists::from(AnyTopology::Disk(lists))
+}
+
+/// The same of the mapped engine's.
+pub fn in_files(lists: FrozenGraph) -> Lists {
+    Lists::from(AnyTopology::Mapped(lists))
 }
 
 /// After some transactions, what was written becomes a file of L0; after others, files of L0 become a level.

@@ -19,15 +19,16 @@ use evergraph_algorithms::sssp::{SsspParameters, sssp};
 use evergraph_algorithms::topological_order::{TopologicalOrderParameters, topological_order};
 use evergraph_algorithms::triangles::triangles;
 use evergraph_algorithms::wcc::{WccParameters, wcc};
+use evergraph_analysis::lists::Lists;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, VertexId};
-use evergraph_graph::topology::Topology;
+use evergraph_graph::topology::Topology as _;
 use std::fmt::Debug;
 
 /// What each kernel says, errors included, that can run on the sides that were frozen. Searches begin at the first vertex
 /// in scope.
-pub fn answers<T: Topology>(lists: &T, budget: &dyn Budget) -> Vec<(&'static str, String)> {
+pub fn answers(lists: &Lists, budget: &dyn Budget) -> Vec<(&'static str, String)> {
     let control = Control::new(budget);
     let source = VertexId(lists.vertices().iter().next().unwrap_or(0));
     let direction = lists.direction();

@@ -42,7 +42,7 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     let fixed = static_copy(&Kernel::PageRank.freeze(&databases[0].snapshot(), None)?)?;
     expect(ENGINES[0].1, "all its edges", contents(&fixed)?, Contents::of(&edges))?;
     let source = VertexId(busiest(&edges, vertices));
-    race(work, "mapped_engine", names(), |kernel, place| {
+    race(work, "mapped_engine", &names().collect::<Vec<_>>(), |kernel, place| {
         match place.and_then(|place| databases.get(place)) {
             Some(database) => kernel.run(&kernel.freeze(&database.snapshot(), None)?, source),
             None => kernel.run(&fixed, source),

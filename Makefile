@@ -58,7 +58,7 @@ SCHEDULES := $(wildcard crates/*/tests/schedules_*.rs)
 # All of one workspace, so that every command chooses the same features and what one compiled serves the next.
 WORKSPACE := --workspace
 # Our crates as they are built for a test that runs them for a moment only.
-UNOPTIMISED := $(foreach crate,algorithms analysis bodies engines graph memory-engine query storage,--config profile.dev.package.evergraph-$(crate).opt-level=0)
+UNOPTIMISED := $(foreach crate,algorithms analysis bodies disk-engine engines graph mapped-engine memory-engine packed query storage,--config profile.dev.package.evergraph-$(crate).opt-level=0)
 PLANTED = CARGO_FLAGS="$(CARGO_FLAGS)" $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) --test planted --
 
 ifdef V

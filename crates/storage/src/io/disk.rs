@@ -44,9 +44,11 @@ impl DiskDirectory {
     /// `NotFound`, `NotADirectory` if the path is a file, and what the system says.
     pub fn open(location: impl Into<PathBuf>) -> Result<Self, IoError> {
         let location = location.into();
-        let opened = std::path::absolute(&location).and_then(|path| Ok((path, Folder::open(&location)?)));
-        match opened {
-            Ok((absolute, folder)) => Ok(Self { location, absolute, folder }),
+        match Folder::open(&location) {
+            Ok(folder) => {
+                let absolute = std::path::absolute(&location).unwrap_or_else(|_| location.clone());
+                Ok(Self { location, absolute, folder })
+            }
             Err(source) => Err(IoError::new(Operation::Open, location, source)),
         }
     }

@@ -70,7 +70,7 @@ fn agree(one: &str, other: &str) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(10))]
 
     #[test]
     fn every_kernel_answers_as_on_the_memory_engine(changes in any_changes()) {

@@ -61,7 +61,7 @@ fn projections(same: &Same) -> Vec<Projection> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(10))]
 
     #[test]
     fn kernels_answer_out_of_core_as_in_memory(changes in any_changes()) {

@@ -1,6 +1,6 @@
 //! What a reader sees in the course of time: commits, names, groups, the end of a writer, and the next one.
 
-use crate::history::{checkpoint, commit, graph_at, open_writer, write};
+use crate::history::{check_look_ups, checkpoint, commit, graph_at, open_writer, write};
 use crate::model::dump;
 use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::reader::{OpenReader, open_reader, processes};
@@ -29,6 +29,7 @@ fn open(directory: &Arc<dyn Directory>) -> OpenReader {
 fn check(snapshot: &Snapshot<AnyEngine>) {
     let expected = graph_at(snapshot.timestamp());
     assert!(dump(snapshot, 7) == expected, "snapshot {} is not its commits", snapshot.timestamp());
+    check_look_ups(snapshot, &expected);
     let frozen = snapshot.freeze(&Projection::all(Direction::Both)).unwrap();
     assert_eq!(frozen.edge_count(), expected.edges.len() as u64);
 }
@@ -66,6 +67,8 @@ fn commits_names_and_groups_are_seen_as_they_come() {
         }
         // 260 commits: six labels more, each with a group.
         let names = reader.store().catalogue();
+        let indexes = reader.store().indexes();
+        assert!(indexes.len() == 1 && indexes[0].entries >= 30, "{indexes:?}");
         assert!(names.label("City6").is_some(), "a reader lacks names of its commits");
         assert_eq!(names.label("City7"), None);
         kept.iter().for_each(check);

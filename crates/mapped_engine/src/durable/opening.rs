@@ -22,11 +22,12 @@ use crate::engine::graph::MappedGraph;
 use crate::engine::mapped_engine::MappedEngine;
 use crate::engine::options::MappedOptions;
 use crate::extents::table::{ExtentOptions, Extents, Reuse};
-use crate::files::segment_id::SegmentId;
+use crate::files::segment_id::{INDEXES, SegmentId};
 use crate::live::Live;
 use crate::live_file::{FILE_NAME, LiveFile};
 use crate::live_head::{LiveHead, SLOTS, SLOTS_PER_PROCESS};
 use crate::words::SharedWords;
+use evergraph_graph::id::LabelId;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::io::directory::{Directory, LockGuard, LockState};
@@ -106,7 +107,8 @@ fn open_in(
     timeline: &Arc<Timeline>,
     (options, extents): (MappedOptions, ExtentOptions),
 ) -> CheckpointResult<OpenedDatabase> {
-    let FoundFiles { extents, segments, bytes_count } = open_files(directory, manifest, extents, reuse)?;
+    let FoundFiles { extents, segments, indexes, bytes_count } =
+        open_files(directory, manifest, extents, reuse)?;
     let extents = Arc::new(extents);
     let graph = MappedGraph::new(
         Arc::clone(timeline),
@@ -117,6 +119,10 @@ fn open_in(
     );
     for group in &manifest.groups {
         graph.open_group(group.id, group.label);
+    }
+    graph.indexes().found(&indexes.indexes, indexes.next);
+    if !indexes.indexes.is_empty() {
+        graph.open_group(INDEXES, LabelId(0));
     }
     let mut entries = Vec::with_capacity(segments.len());
     let mut segments = segments.into_iter().peekable();
@@ -133,7 +139,7 @@ fn open_in(
             graph.groups().get(own.id.group()).expect("the section was checked: its groups are there");
         graph.attach(&Arc::clone(group), own, hubs).map_err(CheckpointError::Refused)?;
     }
-    let ledger = found_ledger(manifest, entries);
+    let ledger = found_ledger(manifest, indexes, entries);
     let checkpointer = Checkpointer::new(Arc::clone(directory), extents, ledger);
     Ok(OpenedDatabase { engine: MappedEngine::with_files(Arc::new(graph), checkpointer), bytes_count })
 }

@@ -15,6 +15,7 @@ use crate::engine::merge_queue::Merger;
 use crate::engine::options::MappedOptions;
 use crate::extents::table::Extents;
 use crate::group::SegmentSubject;
+use crate::index_table::IndexTable;
 use crate::live::Live;
 use crate::live_writer::LiveWriter;
 use crate::retired::KeptSnapshot;
@@ -45,6 +46,7 @@ pub struct MappedGraph {
     merger: Merger,
     counters: Counters,
     catalogue: CatalogueWriter,
+    indexes: IndexTable,
     options: MappedOptions,
 }
 
@@ -73,6 +75,7 @@ impl MappedGraph {
             merger,
             counters: Counters::default(),
             catalogue: CatalogueWriter::default(),
+            indexes: IndexTable::default(),
             options,
         }
     }
@@ -170,6 +173,12 @@ impl MappedGraph {
         }
     }
 
+    /// The indexes whose entries lie here.
+    #[must_use]
+    pub fn indexes(&self) -> &IndexTable {
+        &self.indexes
+    }
+
     /// The names that other processes see.
     #[must_use]
     pub fn catalogue(&self) -> &CatalogueWriter {
@@ -254,6 +263,13 @@ impl MappedGraph {
         self.counters.put_into(&mut sum);
         sum.groups = self.groups.iter().count() as u64;
         self.groups.for_each_segment(|segment| {
+            sum.record_bytes += segment.record_bytes();
+            let (past, past_bytes) = segment.past_versions();
+            sum.retained_versions += past as u64;
+            sum.retained_bytes += past_bytes;
+            if segment.index_number().is_some() {
+                return true;
+            }
             sum.segments += 1;
             sum.hubs += u64::from(segment.row().is_some());
             let version = segment.version();
@@ -266,10 +282,6 @@ impl MappedGraph {
                 sum.body_edges += segment.items() as u64;
                 sum.fresh_edge_records += segment.records() as u64;
             }
-            let (past, past_bytes) = segment.past_versions();
-            sum.retained_versions += past as u64;
-            sum.retained_bytes += past_bytes;
-            sum.record_bytes += segment.record_bytes();
             true
         });
         sum

@@ -78,6 +78,9 @@ impl MappedGraph {
     #[must_use]
     pub fn is_merge_due(&self, segment: &LiveSegment) -> bool {
         let waiting = segment.waiting();
+        if self.is_dropped(segment) {
+            return waiting.records + waiting.items > 0 && segment.base() < self.live().readable();
+        }
         waiting.records > self.records_due(segment.subject(), waiting.items)
     }
 
@@ -127,7 +130,8 @@ impl MappedGraph {
         }
         let mut largest: Option<(usize, Arc<LiveSegment>)> = None;
         self.groups().for_each_segment(|segment| {
-            let records = segment.records();
+            // Nobody merges an index before its scan is in it.
+            let records = if self.is_building(segment) { 0 } else { segment.records() };
             if records > largest.as_ref().map_or(0, |largest| largest.0) {
                 largest = Some((records, Arc::clone(segment)));
             }
@@ -309,7 +313,8 @@ impl MappedGraph {
             return;
         }
         self.groups().for_each_segment(|segment| {
-            if segment.records() > 0 && segment.history().changed().visible_at(since) {
+            let is_worth = segment.records() > 0 || segment.items() > 0 && self.is_dropped(segment);
+            if is_worth && segment.history().changed().visible_at(since) {
                 // What it failed with is remembered.
                 let _ = self.merge_noting(segment);
             }

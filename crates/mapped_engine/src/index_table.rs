@@ -1,0 +1,172 @@
+//! Index table: which indexes there are, and under which numbers their entries lie.
+//!
+//! ```text
+//! begin      a number that none ever had; commits enter from now on    building: no merge, until the scan lies below
+//! fill       the scan's entries are a body                             filled:   merged as any segment
+//! complete   the commit that makes it ready                            ready:    the next checkpoint names it
+//! drop       a build that ended, an index that was dropped             nowhere:  the next merge leaves nothing of it
+//! ```
+//!
+//! A number is never used twice: the log may name it for long. A manifest names the next one, and replay steps over those that
+//! the log names.
+//!
+//! Source: disk-engine, section 7.
+
+use crate::entries::entry::EntryForm;
+use crate::files::section::FIRST_INDEX;
+use crate::files::segment_id::SegmentId;
+use evergraph_graph::index::IndexId;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::sync::{ArcCell, Mutex};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How far an index is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StoredIndexState {
+    /// Commits enter; what was there before isn't in it.
+    Building,
+    /// All is in it.
+    Filled,
+    /// It answers, since this commit.
+    Ready(Timestamp),
+}
+
+/// An index whose entries lie here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StoredIndex {
+    /// The number of its segment.
+    pub number: u32,
+    /// How far it is.
+    pub state: StoredIndexState,
+}
+
+/// The indexes at one moment.
+pub type StoredIndexes = BTreeMap<IndexId, StoredIndex>;
+
+/// The indexes of the process that writes.
+///
+/// # Concurrency
+/// Anybody looks. The lock is that of changes, a leaf, and held for a copy: they are made under the latch, by a load, or before
+/// the engine is shared.
+#[derive(Debug)]
+pub struct IndexTable {
+    indexes: ArcCell<StoredIndexes>,
+    next: Mutex<u32>,
+}
+
+impl Default for IndexTable {
+    fn default() -> Self {
+        Self { indexes: ArcCell::new(Arc::default()), next: Mutex::new(FIRST_INDEX) }
+    }
+}
+
+impl IndexTable {
+    /// The indexes of this moment.
+    #[must_use]
+    pub fn load(&self) -> Arc<StoredIndexes> {
+        self.indexes.load_full()
+    }
+
+    fn change(&self, change: impl FnOnce(&mut StoredIndexes)) {
+        let _one = self.next.lock();
+        let mut indexes = StoredIndexes::clone(&self.indexes.load());
+        change(&mut indexes);
+        self.indexes.swap(Arc::new(indexes));
+    }
+
+    /// These are there, ready, and the next one gets `next`. Before the engine is shared.
+    pub fn found(&self, indexes: &[(IndexId, u32)], next: u32) {
+        let state = StoredIndexState::Ready(Timestamp::ZERO);
+        self.change(|all| {
+            all.extend(indexes.iter().map(|(id, number)| (*id, StoredIndex { number: *number, state })));
+        });
+        self.step_over(next - 1);
+    }
+
+    /// The number that the next index gets.
+    #[must_use]
+    pub fn next(&self) -> u32 {
+        *self.next.lock()
+    }
+
+    /// Steps over a number that a log names.
+    pub fn step_over(&self, number: u32) {
+        let mut next = self.next.lock();
+        *next = (*next).max(number.saturating_add(1));
+    }
+
+    /// A number that none ever had; `None` if there are no more.
+    pub fn take_number(&self) -> Option<u32> {
+        let mut next = self.next.lock();
+        let number = *next;
+        SegmentId::index(number)?;
+        *next += 1;
+        Some(number)
+    }
+
+    /// Adds an index under a number that none ever had; without one if there are no more.
+    pub fn begin(&self, id: IndexId) {
+        let number = self.take_number();
+        self.change(|all| {
+            all.remove(&id);
+            let state = StoredIndexState::Building;
+            all.extend(number.map(|number| (id, StoredIndex { number, state })));
+        });
+    }
+
+    /// The scan of an index lies in it, if it has this number still.
+    pub fn filled(&self, id: IndexId, number: u32) {
+        self.change(|all| {
+            if let Some(index) = all.get_mut(&id).filter(|index| index.number == number) {
+                index.state = StoredIndexState::Filled;
+            }
+        });
+    }
+
+    /// An index answers from the commit `at` on.
+    pub fn complete(&self, id: IndexId, at: Timestamp) {
+        self.change(|all| {
+            if let Some(index) = all.get_mut(&id) {
+                index.state = StoredIndexState::Ready(at);
+            }
+        });
+    }
+
+    /// Adds an index that became ready with a load, the commit `at`.
+    pub fn add_ready(&self, id: IndexId, number: u32, at: Timestamp) {
+        self.change(|all| _ = all.insert(id, StoredIndex { number, state: StoredIndexState::Ready(at) }));
+    }
+
+    /// Removes an index; its number.
+    pub fn remove(&self, id: IndexId) -> Option<u32> {
+        let mut removed = None;
+        self.change(|all| removed = all.remove(&id));
+        removed.map(|index| index.number)
+    }
+
+    /// Removes those that `is_kept` doesn't name.
+    pub fn retain(&self, is_kept: impl Fn(IndexId) -> bool) {
+        self.change(|all| all.retain(|id, _| is_kept(*id)));
+    }
+
+    /// Those that are ready, as a manifest names them.
+    #[must_use]
+    pub fn ready(&self) -> Vec<(IndexId, u32)> {
+        let is_ready = |index: &StoredIndex| matches!(index.state, StoredIndexState::Ready(_));
+        let indexes = self.indexes.load();
+        indexes.iter().filter(|(_, index)| is_ready(index)).map(|(id, index)| (*id, index.number)).collect()
+    }
+
+    /// How far the index of this number is; `None` if there is none any more.
+    #[must_use]
+    pub fn state_of(&self, number: u32) -> Option<StoredIndexState> {
+        self.indexes.load().values().find(|index| index.number == number).map(|index| index.state)
+    }
+}
+
+/// The form of the entries of the index with this number.
+#[must_use]
+pub fn form_of(indexes: &StoredIndexes, number: u32) -> Option<EntryForm> {
+    indexes.iter().find(|(_, index)| index.number == number).map(|(id, _)| EntryForm::of(*id))
+}

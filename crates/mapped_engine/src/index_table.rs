@@ -4,7 +4,8 @@
 //! begin      a number that none ever had; commits enter from now on    building: no merge, until the scan lies below
 //! fill       the scan's entries are a body                             filled:   merged as any segment
 //! complete   the commit that makes it ready                            ready:    the next checkpoint names it
-//! drop       a build that ended, an index that was dropped             nowhere:  the next merge leaves nothing of it
+//! drop       a build that ended, an index that was dropped             nowhere:  a merge leaves nothing of it, once the drop
+//!                                                                                is readable: earlier snapshots look up in it
 //! ```
 //!
 //! A number is never used twice: the log may name it for long. A manifest names the next one, and replay steps over those that
@@ -52,12 +53,21 @@ pub type StoredIndexes = BTreeMap<IndexId, StoredIndex>;
 #[derive(Debug)]
 pub struct IndexTable {
     indexes: ArcCell<StoredIndexes>,
-    next: Mutex<u32>,
+    numbers: Mutex<IndexNumbers>,
+}
+
+#[derive(Debug)]
+struct IndexNumbers {
+    /// What the next index gets.
+    next: u32,
+    /// Numbers of indexes that answered and were dropped, with the commit that did so.
+    dropped: BTreeMap<u32, Timestamp>,
 }
 
 impl Default for IndexTable {
     fn default() -> Self {
-        Self { indexes: ArcCell::new(Arc::default()), next: Mutex::new(FIRST_INDEX) }
+        let numbers = IndexNumbers { next: FIRST_INDEX, dropped: BTreeMap::new() };
+        Self { indexes: ArcCell::new(Arc::default()), numbers: Mutex::new(numbers) }
     }
 }
 
@@ -69,7 +79,7 @@ impl IndexTable {
     }
 
     fn change(&self, change: impl FnOnce(&mut StoredIndexes)) {
-        let _one = self.next.lock();
+        let _one = self.numbers.lock();
         let mut indexes = StoredIndexes::clone(&self.indexes.load());
         change(&mut indexes);
         self.indexes.swap(Arc::new(indexes));
@@ -87,18 +97,18 @@ impl IndexTable {
     /// The number that the next index gets.
     #[must_use]
     pub fn next(&self) -> u32 {
-        *self.next.lock()
+        self.numbers.lock().next
     }
 
     /// Steps over a number that a log names.
     pub fn step_over(&self, number: u32) {
-        let mut next = self.next.lock();
+        let next = &mut self.numbers.lock().next;
         *next = (*next).max(number.saturating_add(1));
     }
 
     /// A number that none ever had; `None` if there are no more.
     pub fn take_number(&self) -> Option<u32> {
-        let mut next = self.next.lock();
+        let next = &mut self.numbers.lock().next;
         let number = *next;
         SegmentId::index(number)?;
         *next += 1;
@@ -138,11 +148,21 @@ impl IndexTable {
         self.change(|all| _ = all.insert(id, StoredIndex { number, state: StoredIndexState::Ready(at) }));
     }
 
-    /// Removes an index; its number.
-    pub fn remove(&self, id: IndexId) -> Option<u32> {
-        let mut removed = None;
-        self.change(|all| removed = all.remove(&id));
-        removed.map(|index| index.number)
+    /// Removes an index, whose drop is the commit `at`; its number.
+    pub fn remove(&self, id: IndexId, at: Timestamp) -> Option<u32> {
+        let StoredIndex { number, state } = self.indexes.load().get(&id).copied()?;
+        if state != StoredIndexState::Building {
+            self.numbers.lock().dropped.insert(number, at);
+        }
+        self.change(|all| _ = all.remove(&id));
+        Some(number)
+    }
+
+    /// Whether no index has this number any more, and who reads at `readable` or later knows that.
+    #[must_use]
+    pub fn is_gone(&self, number: u32, readable: Timestamp) -> bool {
+        let dropped_at = || self.numbers.lock().dropped.get(&number).copied().unwrap_or(Timestamp::ZERO);
+        self.state_of(number).is_none() && dropped_at().visible_at(readable)
     }
 
     /// Removes those that `is_kept` doesn't name.

@@ -68,9 +68,10 @@ impl DurableEngine for MappedEngine {
     }
 
     fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<Self>> {
-        let OpenContext { directory, manifest, timeline, .. } = *opening;
+        let OpenContext { directory, manifest, timeline, budget, .. } = *opening;
         let options = (MappedOptions::default(), ExtentOptions::default());
-        let OpenedDatabase { engine, bytes_count } = open_database(directory, manifest, timeline, options)?;
+        let OpenedDatabase { engine, bytes_count } =
+            open_database(directory, manifest, timeline, options, budget)?;
         Ok(OpenedEngine { engine, bytes_count })
     }
 

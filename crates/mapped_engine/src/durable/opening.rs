@@ -32,6 +32,7 @@ use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::io::directory::{Directory, LockGuard, LockState};
 use evergraph_storage::io::error::IoError;
+use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::timeline::clock::Timeline;
 use std::sync::Arc;
 
@@ -46,6 +47,8 @@ pub struct OpenedDatabase {
 
 /// Opens the database of `directory`, whose manifest this is; its lock is held. The log is read later.
 ///
+/// Builds of indexes are going to take memory of `budget`.
+///
 /// Cost: a look at each segment, and the runs; no body is read.
 ///
 /// # Errors
@@ -55,11 +58,12 @@ pub fn open_database(
     manifest: &Manifest,
     timeline: &Arc<Timeline>,
     options: (MappedOptions, ExtentOptions),
+    budget: &Arc<MemoryBudget>,
 ) -> CheckpointResult<OpenedDatabase> {
     // In this order: a process that joined the `live` before has its lock by now, or learns that it is another one.
     let opened = new_live(directory, timeline, &options.0).and_then(|live| {
         let reuse = reuse(&**directory, &live)?;
-        open_in(live, reuse, directory, manifest, timeline, options)
+        open_in(live, reuse, directory, manifest, timeline, options, budget)
     });
     if opened.is_err() {
         remove_shared_files(&**directory);
@@ -96,7 +100,9 @@ pub fn open_to_read(
     let sizes = options.region_sizes;
     let live = live_in(Arc::new(SharedWords::on_heap(sizes)), timeline, &options)?;
     let options = (options, ExtentOptions::default());
-    open_in(live, Reuse::OnlyRead, directory, manifest, timeline, options)
+    // Nothing is built here.
+    let budget = Arc::new(MemoryBudget::new(0));
+    open_in(live, Reuse::OnlyRead, directory, manifest, timeline, options, &budget)
 }
 
 fn open_in(
@@ -106,6 +112,7 @@ fn open_in(
     manifest: &Manifest,
     timeline: &Arc<Timeline>,
     (options, extents): (MappedOptions, ExtentOptions),
+    budget: &Arc<MemoryBudget>,
 ) -> CheckpointResult<OpenedDatabase> {
     let FoundFiles { extents, segments, indexes, bytes_count } =
         open_files(directory, manifest, extents, reuse)?;
@@ -116,6 +123,7 @@ fn open_in(
         Arc::clone(&live),
         Arc::clone(&extents),
         options,
+        Arc::clone(budget),
     );
     for group in &manifest.groups {
         graph.open_group(group.id, group.label);

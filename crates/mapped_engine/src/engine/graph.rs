@@ -29,6 +29,7 @@ use evergraph_graph::id::{Direction, GroupId, LabelId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::engine::EngineStatistics;
 use evergraph_storage::io::directory::Directory;
+use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::sync::atomic::Ordering;
 use evergraph_storage::timeline::clock::Timeline;
 use std::sync::Arc;
@@ -48,10 +49,12 @@ pub struct MappedGraph {
     catalogue: CatalogueWriter,
     indexes: IndexTable,
     options: MappedOptions,
+    budget: Arc<MemoryBudget>,
 }
 
 impl MappedGraph {
-    /// A graph without groups in `live`, which was made for this process, and `extents`, both of `directory`.
+    /// A graph without groups in `live`, which was made for this process, and `extents`, both of `directory`. Builds of indexes
+    /// take memory of `budget`.
     #[must_use]
     pub fn new(
         timeline: Arc<Timeline>,
@@ -59,6 +62,7 @@ impl MappedGraph {
         live: Arc<Live>,
         extents: Arc<Extents>,
         options: MappedOptions,
+        budget: Arc<MemoryBudget>,
     ) -> Self {
         let bodies = Arc::new(BodyTable::default());
         let source = LiveSource::new(Arc::clone(&live), Arc::<BodyTable>::clone(&bodies));
@@ -77,6 +81,7 @@ impl MappedGraph {
             catalogue: CatalogueWriter::default(),
             indexes: IndexTable::default(),
             options,
+            budget,
         }
     }
 
@@ -177,6 +182,12 @@ impl MappedGraph {
     #[must_use]
     pub fn indexes(&self) -> &IndexTable {
         &self.indexes
+    }
+
+    /// What builds of indexes take memory of.
+    #[must_use]
+    pub fn budget(&self) -> &MemoryBudget {
+        &self.budget
     }
 
     /// The names that other processes see.

@@ -8,7 +8,7 @@
 //!
 //! A load's rows go the same way, together with the entries that the index has; the body is installed with the load.
 //!
-//! Cost: the entries lie in memory once, 8 bytes more each.
+//! Cost: the entries lie in memory, 8 bytes more each, and then the body. The budget has both, and may refuse.
 
 use crate::body_store::body_writer::BodyWriter;
 use crate::engine::graph::MappedGraph;
@@ -20,6 +20,7 @@ use crate::group::SegmentSubject;
 use crate::index_table::StoredIndexState;
 use crate::merge::{BuiltBody, LiveMergeOutcome};
 use crate::segment::LiveSegment;
+use evergraph_graph::budget::{Budget as _, Reservation};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::LabelId;
 use evergraph_graph::index::IndexId;
@@ -28,7 +29,13 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_graph::value::order_bytes::value_bytes::ValueBytes;
 use evergraph_storage::index::fill::{IndexFill, OnSameValue};
+use evergraph_storage::memory_budget::MemoryBudget;
 use std::sync::Arc;
+
+/// What the memory of fills is called in a budget.
+const FILL_PURPOSE: &str = "index builds";
+/// Bytes that are reserved at once, at least.
+const RESERVED_BYTES: u64 = 64 << 10;
 
 /// Entries of one index, each found by where it begins.
 #[derive(Debug, Default)]
@@ -58,13 +65,29 @@ impl FilledEntries {
         self.entries.iter().map(|at| Self::entry(&self.bytes, *at))
     }
 
+    /// Bytes that they take: vectors that grow take twice what is in them.
+    fn memory_bytes(&self) -> u64 {
+        2 * (self.bytes.len() + size_of_val(&self.entries[..])) as u64
+    }
+
+    /// Bytes of a body of them.
+    fn body_bytes(&self) -> u64 {
+        EntryBodyBuilder::room(self.entries.len() as u64, self.bytes.len()) as u64
+    }
+
+    /// Room for a body of them.
+    fn builder(&self) -> EntryBodyBuilder {
+        EntryBodyBuilder::with_room(self.entries.len() as u64, self.bytes.len())
+    }
+
     /// Hears of entries of one value: the first with each of the others.
     fn find_same(&self, form: EntryForm, on_same_value: &mut OnSameValue<'_>) -> Result<()> {
         // In an index of hashes those of one hash are sorted by their items.
-        let mut of_start: Vec<(&[u8], ItemId)> = Vec::new();
+        let (mut start, mut of_start): (&[u8], Vec<(&[u8], ItemId)>) = (&[], Vec::new());
         for entry in self.iter() {
             let (value, item) = form.split(entry).expect("it was made of a value and an item");
-            if of_start.first().is_some_and(|first| form.start(first.0) != form.start(value)) {
+            if form.start_of(entry) != start {
+                start = form.start_of(entry);
                 of_start.clear();
             }
             match of_start.iter().find(|first| first.0 == value) {
@@ -83,31 +106,59 @@ pub type OnFilled<'a> = Box<dyn FnOnce(FilledEntries) -> Result<()> + 'a>;
 pub struct MappedIndexFill<'a> {
     form: EntryForm,
     entries: FilledEntries,
+    budget: &'a MemoryBudget,
+    memory: FillMemory,
     on_filled: OnFilled<'a>,
 }
 
+/// What a fill has of a budget.
+#[derive(Default)]
+struct FillMemory {
+    bytes: u64,
+    reservations: Vec<Reservation>,
+}
+
+impl FillMemory {
+    /// Has `needed` bytes from now on, or more.
+    #[inline]
+    fn grow(&mut self, budget: &MemoryBudget, needed: u64) -> Result<()> {
+        if needed <= self.bytes {
+            return Ok(());
+        }
+        // A few reservations, however many entries there are.
+        let more = (needed - self.bytes).max(self.bytes / 4).max(RESERVED_BYTES);
+        self.reservations.push(budget.reserve(FILL_PURPOSE, more)?);
+        self.bytes += more;
+        Ok(())
+    }
+}
+
 impl<'a> MappedIndexFill<'a> {
-    /// Of an index whose entries have this form.
+    /// Of an index whose entries have this form. They take memory of `budget`.
     #[must_use]
-    pub fn new(form: EntryForm, on_filled: OnFilled<'a>) -> Self {
-        Self { form, entries: FilledEntries::default(), on_filled }
+    pub fn new(form: EntryForm, budget: &'a MemoryBudget, on_filled: OnFilled<'a>) -> Self {
+        Self { form, entries: FilledEntries::default(), budget, memory: FillMemory::default(), on_filled }
     }
 }
 
 impl IndexFill for MappedIndexFill<'_> {
     fn push(&mut self, value: &Value, item: ItemId) -> Result<()> {
         self.entries.push(&self.form.entry(ValueBytes::of(value).as_slice(), item));
-        Ok(())
+        self.memory.grow(self.budget, self.entries.memory_bytes())
     }
 
     fn finish(&mut self, on_same_value: Option<&mut OnSameValue<'_>>) -> Result<()> {
         self.entries.sort();
+        let needed = self.entries.memory_bytes() + self.entries.body_bytes();
+        self.memory.grow(self.budget, needed)?;
         on_same_value.map_or(Ok(()), |on_same_value| self.entries.find_same(self.form, on_same_value))
     }
 
     fn install(self: Box<Self>) -> Result<()> {
-        let Self { entries, on_filled, .. } = *self;
-        on_filled(entries)
+        let Self { entries, on_filled, memory, .. } = *self;
+        let filled = on_filled(entries);
+        drop(memory);
+        filled
     }
 }
 
@@ -144,18 +195,22 @@ impl MappedGraph {
             self.indexes().filled(index, number);
             Ok(())
         });
-        Ok(MappedIndexFill::new(EntryForm::of(index), on_filled))
+        Ok(MappedIndexFill::new(EntryForm::of(index), self.budget(), on_filled))
     }
 
+    /// Puts a body under the segment, an empty one as well: what a replay has of commits before the scan is none of its affair.
     fn install_fill(&self, segment: &Arc<LiveSegment>, at: Timestamp, entries: &FilledEntries) -> Result<()> {
-        if entries.entries.is_empty() {
-            return Ok(());
-        }
-        let mut built = EntryBodyBuilder::default();
+        let mut built = entries.builder();
         entries.iter().for_each(|entry| built.push(entry));
         // Without room for names the version waits for R.
         let _ = self.advance_readable();
-        self.put_index_body(segment, at, built).map(drop)
+        let outcome = self.put_index_body(segment, at, built)?;
+        if outcome.is_done() || (at == Timestamp::ZERO && entries.entries.is_empty()) {
+            return Ok(());
+        }
+        let text =
+            format!("{} were dropped, or merged, while they were built: build them again", id_of(segment));
+        Err(Error::new(ErrorKind::Busy, text))
     }
 
     /// Puts a body of these entries under an index that nobody merges.
@@ -189,6 +244,12 @@ impl MappedGraph {
         Ok(BuiltBody { place: self.bodies().insert(Arc::new(writer.entries(built)?))?, items })
     }
 
+    /// Whether that holds for whoever begins to read, too.
+    pub(crate) fn is_gone(&self, segment: &LiveSegment) -> bool {
+        let readable = self.live().readable();
+        segment.index_number().is_some_and(|number| self.indexes().is_gone(number, readable))
+    }
+
     /// Whether the entries of a segment are no index's any more.
     pub(crate) fn is_dropped(&self, segment: &LiveSegment) -> bool {
         segment.index_number().is_some_and(|number| self.indexes().state_of(number).is_none())
@@ -202,10 +263,13 @@ impl MappedGraph {
 
     /// Leaves nothing of an index that was dropped; what snapshots need of it is the past.
     pub(crate) fn empty_index(&self, segment: &Arc<LiveSegment>) -> Result<LiveMergeOutcome> {
-        if segment.items() == 0 && segment.records() == 0 {
+        let readable = self.live().readable();
+        let is_gone = segment.index_number().is_some_and(|number| self.indexes().is_gone(number, readable));
+        // Whoever reads before the drop looks up in what there is.
+        if !is_gone || segment.items() == 0 && segment.records() == 0 {
             return Ok(LiveMergeOutcome::Nothing);
         }
-        self.put_index_body(segment, self.live().readable(), EntryBodyBuilder::default())
+        self.put_index_body(segment, readable, EntryBodyBuilder::with_room(0, 0))
     }
 
     /// Notes that the index with this number is no more, if it isn't: its segment is emptied when merges come to it.
@@ -227,12 +291,17 @@ impl MappedGraph {
         entries: &FilledEntries,
     ) -> Result<BuiltBody> {
         self.settle_segment(segment)?;
-        let before = self.body_of(segment)?;
+        let before_body = self.body_of(segment)?;
         let damaged = |problem: String| {
             Error::new(ErrorKind::Corrupt, format!("{} cannot be read: {problem}", id_of(segment)))
         };
-        let mut built = EntryBodyBuilder::default();
-        let mut stored = EntryCursor::new(before.entries()?, &[], None).map_err(damaged)?;
+        let before = before_body.entries()?;
+        let mut built = EntryBodyBuilder::with_room(
+            before.count() + entries.entries.len() as u64,
+            before.bytes() + entries.bytes.len(),
+        );
+        let _memory = self.budget().reserve(FILL_PURPOSE, before.bytes() as u64)?;
+        let mut stored = EntryCursor::new(before, &[], None).map_err(damaged)?;
         for entry in entries.iter() {
             while let Some(before) = stored.first().map_err(damaged)?
                 && before <= entry

@@ -34,6 +34,7 @@ use evergraph_storage::index::changes::IndexChanges;
 use evergraph_storage::index::fill::IndexFill;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::record::{Record, RecordKey};
 use evergraph_storage::timeline::clock::Timeline;
@@ -98,7 +99,8 @@ impl MappedEngine {
         let extents = Arc::new(extents);
         let directory: Arc<dyn Directory> = directory;
         let checkpointer = Checkpointer::new(Arc::clone(&directory), Arc::clone(&extents), Ledger::empty());
-        let graph = MappedGraph::new(timeline, directory, live, extents, options);
+        let budget = Arc::new(MemoryBudget::new(u64::MAX));
+        let graph = MappedGraph::new(timeline, directory, live, extents, options, budget);
         Ok(Self::with_files(Arc::new(graph), checkpointer))
     }
 
@@ -203,7 +205,8 @@ impl Engine for MappedEngine {
     }
 
     fn drop_index(&self, index: IndexId) {
-        if let Some(number) = self.graph.indexes().remove(index) {
+        let at = self.graph.timeline().published().next();
+        if let Some(number) = self.graph.indexes().remove(index, at) {
             self.graph.empty_later(number);
         }
     }

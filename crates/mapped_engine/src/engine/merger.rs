@@ -130,8 +130,9 @@ impl MappedGraph {
         }
         let mut largest: Option<(usize, Arc<LiveSegment>)> = None;
         self.groups().for_each_segment(|segment| {
-            // Nobody merges an index before its scan is in it.
-            let records = if self.is_building(segment) { 0 } else { segment.records() };
+            // Nobody merges an index before its scan is in it, or between its drop and when that is readable.
+            let waits = self.is_building(segment) || self.is_dropped(segment) && !self.is_gone(segment);
+            let records = if waits { 0 } else { segment.records() };
             if records > largest.as_ref().map_or(0, |largest| largest.0) {
                 largest = Some((records, Arc::clone(segment)));
             }

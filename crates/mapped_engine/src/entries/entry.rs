@@ -77,6 +77,14 @@ impl EntryForm {
         start
     }
 
+    /// What an entry that was made so begins with: [`EntryForm::start`] of its value.
+    #[must_use]
+    #[inline]
+    pub fn start_of(self, entry: &[u8]) -> &[u8] {
+        let bytes = if self.is_hashed { HASH_BYTES } else { entry.len().saturating_sub(self.item_bytes) };
+        &entry[..bytes.min(entry.len())]
+    }
+
     /// The order bytes of the value, and the item.
     ///
     /// # Errors
@@ -159,6 +167,7 @@ mod tests {
                         entry.len() <= ENTRY_BYTES_MAX && entry.starts_with(&form.start(bytes.as_slice()))
                     );
                     assert_eq!(form.split(&entry), Ok((bytes.as_slice(), item)));
+                    assert_eq!(form.start_of(&entry), form.start(bytes.as_slice()));
                     assert_eq!(form.check(&entry), Ok(()));
                     entries.push(entry);
                 }

@@ -48,6 +48,12 @@ impl<'a> EntryBody<'a> {
         self.count
     }
 
+    /// Bytes of its entries and their lengths.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Those of one block; `block` has some.
     fn block(&self, block: u64, entries: &mut Vec<&'a [u8]>) -> Result<(), String> {
         let damaged =
@@ -178,24 +184,45 @@ impl<'a> EntryCursor<'a> {
     }
 }
 
-/// Builds the arrays of a body, entry by entry.
-#[derive(Debug, Default)]
+/// Builds the arrays of a body, entry by entry, where they are going to be.
+#[derive(Debug)]
 pub struct EntryBodyBuilder {
     count: u64,
-    starts: Vec<u8>,
-    bytes: Vec<u8>,
+    /// Where entries begin, behind room for the starts.
+    first: usize,
+    arrays: Vec<u8>,
 }
 
 impl EntryBodyBuilder {
+    /// Room for so many entries, of so many bytes together, with or without their lengths.
+    #[must_use]
+    pub fn with_room(entries: u64, bytes: usize) -> Self {
+        let first = starts_end(entries);
+        let mut arrays = Vec::with_capacity(Self::room(entries, bytes));
+        arrays.resize(first, 0);
+        Self { count: 0, first, arrays }
+    }
+
+    /// Bytes that [`EntryBodyBuilder::with_room`] takes.
+    #[must_use]
+    pub fn room(entries: u64, bytes: usize) -> usize {
+        starts_end(entries) + entries as usize + bytes
+    }
+
     /// Adds an entry, greater than those before.
+    ///
+    /// # Panics
+    /// If there are more than there is room for.
     pub fn push(&mut self, entry: &[u8]) {
         debug_assert!(entry.len() <= ENTRY_BYTES_MAX, "a form has so many bytes at most");
         if self.count.is_multiple_of(BLOCK) {
-            self.starts.extend_from_slice(&(self.bytes.len() as u64).to_le_bytes());
+            let (at, start) = (starts_end(self.count), self.arrays.len() - self.first);
+            assert!(at < self.first, "there is room for as many entries as come");
+            self.arrays[at..at + 8].copy_from_slice(&(start as u64).to_le_bytes());
         }
         self.count += 1;
-        self.bytes.push(entry.len() as u8);
-        self.bytes.extend_from_slice(entry);
+        self.arrays.push(entry.len() as u8);
+        self.arrays.extend_from_slice(entry);
     }
 
     /// How many there are.
@@ -206,13 +233,16 @@ impl EntryBodyBuilder {
 
     /// The arrays.
     #[must_use]
-    pub fn finish(self) -> Vec<u8> {
-        let mut arrays = Vec::with_capacity(8 + self.starts.len() + self.bytes.len());
-        arrays.extend_from_slice(&self.count.to_le_bytes());
-        arrays.extend_from_slice(&self.starts);
-        arrays.extend_from_slice(&self.bytes);
-        arrays
+    pub fn finish(mut self) -> Vec<u8> {
+        self.arrays.drain(starts_end(self.count)..self.first);
+        self.arrays[..8].copy_from_slice(&self.count.to_le_bytes());
+        self.arrays
     }
+}
+
+/// Where the starts of so many entries end.
+fn starts_end(entries: u64) -> usize {
+    8 + 8 * entries.div_ceil(BLOCK) as usize
 }
 
 /// The entries of `body` with `changes`, ascending: whether each is there from now on.
@@ -220,7 +250,8 @@ impl EntryBodyBuilder {
 /// # Errors
 /// If an entry of the body cannot be read.
 pub fn merged(body: EntryBody<'_>, changes: &[(&[u8], bool)]) -> Result<EntryBodyBuilder, String> {
-    let mut built = EntryBodyBuilder::default();
+    let bytes = changes.iter().map(|(entry, _)| entry.len()).sum::<usize>() + body.bytes();
+    let mut built = EntryBodyBuilder::with_room(body.count() + changes.len() as u64, bytes);
     let mut changes = changes.iter().peekable();
     let mut cursor = EntryCursor::new(body, &[], None)?;
     loop {
@@ -256,7 +287,8 @@ mod tests {
     }
 
     fn arrays(entries: &BTreeSet<Vec<u8>>) -> Vec<u8> {
-        let mut built = EntryBodyBuilder::default();
+        // More room than is needed.
+        let mut built = EntryBodyBuilder::with_room(entries.len() as u64 + 40, 0);
         entries.iter().for_each(|entry| built.push(entry));
         built.finish()
     }

@@ -29,15 +29,15 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-type Opened = OpenStore<MappedEngine>;
+pub type Opened = OpenStore<MappedEngine>;
 
-const AGE: IndexRequest<'static> =
+pub const AGE: IndexRequest<'static> =
     IndexRequest { owner: OwnerName::Label("Person"), key: "age", kind: IndexKind::Ordered, unique: false };
-const NAME: IndexRequest<'static> =
+pub const NAME: IndexRequest<'static> =
     IndexRequest { owner: OwnerName::Label("Person"), key: "name", kind: IndexKind::Hash, unique: false };
 const TITLE: IndexRequest<'static> =
     IndexRequest { owner: OwnerName::Label("Person"), key: "name", kind: IndexKind::Ordered, unique: false };
-const WEIGHT: IndexRequest<'static> =
+pub const WEIGHT: IndexRequest<'static> =
     IndexRequest { owner: OwnerName::EdgeType("KNOWS"), key: "weight", kind: IndexKind::Hash, unique: false };
 const ALL: [IndexRequest<'static>; 4] = [AGE, NAME, TITLE, WEIGHT];
 
@@ -45,11 +45,11 @@ fn go_on(_: &str, _: u64, _: u64) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-fn checkpoint(store: &Opened) {
+pub fn checkpoint(store: &Opened) {
     store.checkpoint(&mut |_| ControlFlow::Continue(())).unwrap();
 }
 
-fn create(store: &Opened, request: &IndexRequest<'_>) {
+pub fn create(store: &Opened, request: &IndexRequest<'_>) {
     store.store().create_index(request, &mut |_| Ok(())).unwrap();
 }
 
@@ -152,7 +152,7 @@ fn found<I: Copy + Ord>(
 }
 
 /// Compares what the indexes say with what reading everything says.
-fn check(view: &impl GraphView) {
+pub fn check(view: &impl GraphView) {
     let catalogue = view.catalogue();
     for definition in catalogue.indexes() {
         let (key, kind) = (definition.id.key, definition.id.kind);
@@ -197,7 +197,7 @@ fn options() -> OpenOptions {
     }
 }
 
-fn opened(directory: &MemoryDirectory) -> Opened {
+pub fn opened(directory: &MemoryDirectory) -> Opened {
     OpenStore::open(Arc::new(directory.clone()), &options()).unwrap()
 }
 
@@ -424,6 +424,147 @@ fn a_dropped_index_gives_its_space_back() {
     check(&store.store().snapshot());
     checkpoint(&store);
     assert_eq!(section(&directory).1.indexes.next, 4, "no number twice");
+}
+
+/// The thread that merges may come to an index between the moment when its number goes and the one when its drop is readable.
+#[test]
+fn an_index_that_is_dropped_answers_until_its_drop_is_readable() {
+    let directory = MemoryDirectory::new("db");
+    people(&directory, 300);
+    let store = open(&directory).unwrap();
+    let held = store.store().snapshot();
+    let id = store.store().catalogue().indexes().find(|index| index.id.kind == IndexKind::Hash).unwrap().id;
+    let engine = store.store().engine();
+    {
+        let _latch = store.store().timeline().latch();
+        engine.drop_index(id);
+    }
+    engine.merge_everything();
+    assert_eq!(
+        look_up(&held, &Value::from("person 8")).unwrap(),
+        [VertexId(8)],
+        "an index was emptied early"
+    );
+    // As soon as it is, nothing is left.
+    let added = store.store().transact(|tx| {
+        let label = tx.label("Person")?;
+        tx.add_vertex(label, &[])
+    });
+    added.unwrap();
+    engine.merge_everything();
+    assert_eq!(look_up(&held, &Value::from("person 8")).unwrap(), [VertexId(8)], "the past is kept");
+    let items = |number: u32| {
+        let mut items = None;
+        engine.graph().groups().for_each_segment(|segment| {
+            items = items.or((segment.index_number() == Some(number)).then(|| segment.items()));
+            true
+        });
+        items
+    };
+    assert_eq!((items(1), items(2)), (Some(0), Some(300)));
+}
+
+/// A checkpoint covers commits that the log has without what left the index, which was built later and is named nonetheless.
+#[test]
+fn commits_from_before_a_scan_that_found_nothing_enter_nothing_when_they_are_replayed() {
+    let directory = MemoryDirectory::new("db");
+    let store = opened(&directory);
+    create(&store, &AGE);
+    let person = |of: &str, value: Value| {
+        store.store().transact(|tx| {
+            let (label, key) = (tx.label("Person")?, tx.key(of)?);
+            tx.add_vertex(label, &[(key, value.clone())])
+        })
+    };
+    person("age", Value::I64(1)).unwrap();
+    let mut is_built = false;
+    let made = store.checkpoint(&mut |_| {
+        if !std::mem::replace(&mut is_built, true) {
+            let late = person("name", Value::from("late")).unwrap();
+            store.store().transact(|tx| tx.delete_vertex(late)).unwrap();
+            create(&store, &NAME);
+        }
+        ControlFlow::Continue(())
+    });
+    made.unwrap();
+    assert!(is_built, "a checkpoint tells how far it is");
+    assert_eq!(section(&directory).1.indexes.indexes.len(), 2, "the case that is meant");
+    let again = opened(&directory.power_cut());
+    assert!(look_up(&again.store().snapshot(), &Value::from("late")).unwrap().is_empty());
+    let report = again.check(&mut go_on).unwrap();
+    assert!(report.is_healthy(), "{:?}", report.findings);
+}
+
+#[test]
+fn a_build_that_the_memory_budget_has_no_room_for_is_refused_by_name_and_leaves_nothing() {
+    let directory = MemoryDirectory::new("db");
+    let limited = |bytes| {
+        let options = OpenOptions { memory_limit_bytes: bytes, ..options() };
+        OpenStore::<MappedEngine>::open(Arc::new(directory.clone()), &options)
+    };
+    {
+        let store = limited(64 << 20).unwrap();
+        let added = store.store().transact(|tx| {
+            let (label, name) = (tx.label("Person")?, tx.key("name")?);
+            for number in 0..20_000 {
+                tx.add_vertex(label, &[(name, Value::from(format!("person {number}")))])?;
+            }
+            Ok(())
+        });
+        added.unwrap();
+    }
+    // 31 bytes an entry, and twice that while they come.
+    let store = limited(1 << 20).unwrap();
+    let error = store.store().create_index(&NAME, &mut |_| Ok(())).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+    assert!(error.to_string().contains("for index builds exceeds the memory budget of 1 MiB"), "{error}");
+    assert!(store.store().indexes().is_empty());
+    assert!(store.store().budget().reservations().is_empty(), "{:?}", store.store().budget().reservations());
+    assert_eq!(look_up(&store.store().snapshot(), &Value::from("person 77")).unwrap(), [VertexId(77)]);
+    drop(store);
+    let store = limited(4 << 20).unwrap();
+    create(&store, &NAME);
+    assert!(store.store().budget().reservations().is_empty(), "{:?}", store.store().budget().reservations());
+    check(&store.store().snapshot());
+}
+
+/// Two transactions that give the same unique value, with merges and a checkpoint in between: one of them is refused.
+#[test]
+fn one_of_two_transactions_gets_a_unique_value_whatever_is_merged_beside_them() {
+    let directory = MemoryDirectory::new("db");
+    people(&directory, 50);
+    for round in 0..24 {
+        let store = opened(&directory);
+        let value = Value::from(format!("new {round}"));
+        let add = |tx: &mut evergraph_storage::transaction::handle::Transaction<MappedEngine>| {
+            let (label, name) = (tx.label("Person")?, tx.key("name")?);
+            tx.add_vertex(label, &[(name, value.clone())])
+        };
+        let (mut first, mut second) = (store.store().begin(), store.store().begin());
+        add(&mut first).unwrap();
+        let own = add(&mut second);
+        first.commit().unwrap();
+        if round & 1 != 0 {
+            store.store().engine().merge_everything();
+        }
+        if round & 2 != 0 {
+            checkpoint(&store);
+        }
+        let refused = own.and_then(|_| second.commit().map(drop)).unwrap_err();
+        assert!([ErrorKind::Conflict, ErrorKind::Constraint].contains(&refused.kind()), "{refused}");
+        let third = store.store().transact(|tx| add(tx));
+        assert!(third.unwrap_err().to_string().contains("is unique"), "round {round}");
+        // The holder gives it up, and another one gets it.
+        let holder = look_up(&store.store().snapshot(), &value).unwrap();
+        assert_eq!(holder.len(), 1);
+        store.store().transact(|tx| tx.delete_vertex(holder[0])).unwrap();
+        if round & 4 != 0 {
+            store.store().engine().merge_everything();
+        }
+        store.store().transact(|tx| add(tx)).unwrap();
+        assert_eq!(look_up(&store.store().snapshot(), &value).unwrap().len(), 1);
+        assert!(store.check(&mut go_on).unwrap().is_healthy());
+    }
 }
 
 #[test]

@@ -5,11 +5,14 @@ use crate::model::dump;
 use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::reader::{OpenReader, open_reader, processes};
 use evergraph_graph::error::{ErrorKind, Result};
-use evergraph_graph::id::Direction;
+use evergraph_graph::id::{Direction, GroupId, VertexId};
+use evergraph_graph::index::IndexKind;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{Projection, Topology as _};
 use evergraph_graph::transaction::Transaction as _;
+use evergraph_graph::value::Value;
 use evergraph_graph::view::{Freeze as _, GraphView as _, VertexCursor};
+use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::disk::DiskDirectory;
 use evergraph_storage::io::memory::MemoryDirectory;
@@ -79,6 +82,54 @@ fn commits_names_and_groups_are_seen_as_they_come() {
         reader.close();
         writer.close().unwrap();
     }
+}
+
+/// Its own numbers, and one index more or less, beside snapshots that are kept: each look-up is what its snapshot has.
+#[test]
+fn an_index_that_is_dropped_and_built_again_answers_to_each_snapshot_what_it_sees() {
+    let directory = memory();
+    let (writer, reader) = (open_writer(&directory), open(&directory));
+    let index = IndexRequest {
+        owner: OwnerName::Label("Person"),
+        key: "value",
+        kind: IndexKind::Hash,
+        unique: false,
+    };
+    let store = writer.store();
+    let change = |from: u16, value: i64| {
+        let changed = store.transact(|tx| {
+            let key = tx.key("value")?;
+            for row in from..from + 40 {
+                let value = (row % 9 != 0).then_some(Value::I64((value + i64::from(row % 2)) % 7));
+                tx.set_vertex_property(VertexId::new(GroupId(0), row), key, value)?;
+            }
+            Ok(())
+        });
+        changed.unwrap();
+    };
+    let added = store.transact(|tx| {
+        let (label, key) = (tx.label("Person")?, tx.key("value")?);
+        (0..80).try_for_each(|_| tx.add_vertex(label, &[(key, Value::I64(0))]).map(drop))
+    });
+    added.unwrap();
+    let mut kept = Vec::new();
+    for round in 0..12_i64 {
+        store.create_index(&index, &mut |_| Ok(())).unwrap();
+        kept.extend([reader.store().snapshot(), store.snapshot()]);
+        change((round as u16 % 3) * 20, round);
+        if round % 2 == 0 {
+            store.engine().merge_everything();
+        }
+        kept.push(reader.store().snapshot());
+        if round % 3 == 0 {
+            checkpoint(&writer);
+        }
+        store.drop_index(index.owner, index.key, None).unwrap();
+        store.engine().merge_everything();
+        change(10, round + 1);
+        kept.iter().for_each(|snapshot| check_look_ups(snapshot, &dump(snapshot, 7)));
+    }
+    assert!(reader.store().snapshot().catalogue().indexes().next().is_none());
 }
 
 #[test]

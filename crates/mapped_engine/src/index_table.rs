@@ -18,6 +18,7 @@ use crate::files::section::FIRST_INDEX;
 use crate::files::segment_id::SegmentId;
 use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::sync::atomic::{AtomicUsize, Ordering};
 use evergraph_storage::sync::{ArcCell, Mutex};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -53,6 +54,8 @@ pub type StoredIndexes = BTreeMap<IndexId, StoredIndex>;
 #[derive(Debug)]
 pub struct IndexTable {
     indexes: ArcCell<StoredIndexes>,
+    /// How many of them are being built. Relaxed: it says when to look.
+    building: AtomicUsize,
     numbers: Mutex<IndexNumbers>,
 }
 
@@ -67,7 +70,8 @@ struct IndexNumbers {
 impl Default for IndexTable {
     fn default() -> Self {
         let numbers = IndexNumbers { next: FIRST_INDEX, dropped: BTreeMap::new() };
-        Self { indexes: ArcCell::new(Arc::default()), numbers: Mutex::new(numbers) }
+        let building = AtomicUsize::new(0);
+        Self { indexes: ArcCell::new(Arc::default()), building, numbers: Mutex::new(numbers) }
     }
 }
 
@@ -82,7 +86,20 @@ impl IndexTable {
         let _one = self.numbers.lock();
         let mut indexes = StoredIndexes::clone(&self.indexes.load());
         change(&mut indexes);
+        let building = indexes.values().filter(|index| index.state == StoredIndexState::Building).count();
         self.indexes.swap(Arc::new(indexes));
+        self.building.store(building, Ordering::Relaxed);
+    }
+
+    /// The numbers of those that are being built. Cost: mostly a look, since there are none.
+    #[must_use]
+    pub fn building(&self) -> Vec<u32> {
+        if self.building.load(Ordering::Relaxed) == 0 {
+            return Vec::new();
+        }
+        let indexes = self.indexes.load();
+        let building = indexes.values().filter(|index| index.state == StoredIndexState::Building);
+        building.map(|index| index.number).collect()
     }
 
     /// These are there, ready, and the next one gets `next`. Before the engine is shared.
@@ -151,7 +168,8 @@ impl IndexTable {
     /// Removes an index, whose drop is the commit `at`; its number.
     pub fn remove(&self, id: IndexId, at: Timestamp) -> Option<u32> {
         let StoredIndex { number, state } = self.indexes.load().get(&id).copied()?;
-        if state != StoredIndexState::Building {
+        // Nobody looks up in one that isn't ready, and what takes such a one back need not be a commit.
+        if matches!(state, StoredIndexState::Ready(_)) {
             self.numbers.lock().dropped.insert(number, at);
         }
         self.change(|all| _ = all.remove(&id));

@@ -12,6 +12,9 @@ use evergraph_graph::topology::{Projection, Topology as _};
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::{Freeze as _, GraphView as _, VertexCursor};
+use evergraph_mapped_engine::files::section::{NamedIndexes, Section};
+use evergraph_storage::checkpoint::manifest::Manifest;
+use evergraph_storage::durable_engine::DurableEngine as _;
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::disk::DiskDirectory;
@@ -130,6 +133,36 @@ fn an_index_that_is_dropped_and_built_again_answers_to_each_snapshot_what_it_see
         kept.iter().for_each(|snapshot| check_look_ups(snapshot, &dump(snapshot, 7)));
     }
     assert!(reader.store().snapshot().catalogue().indexes().next().is_none());
+}
+
+/// As a database has it that was written before entries were segments: the writer fills the index, in a `live` that a snapshot from
+/// before doesn't read.
+#[test]
+fn a_snapshot_from_before_an_index_was_filled_reads_everything() {
+    let directory = memory();
+    let writer = open_writer(&directory);
+    write(&writer, 30);
+    checkpoint(&writer);
+    writer.close().unwrap();
+    let mut manifest = Manifest::read(&*directory, AnyEngine::opens).unwrap();
+    let mut section = Section::of(&*directory, &manifest).unwrap();
+    assert_eq!(section.indexes.indexes.len(), 1);
+    section.indexes = NamedIndexes::default();
+    section.segments.retain(|segment| segment.id.index_number().is_none());
+    section.put_into(&mut manifest).unwrap();
+    manifest.write(&*directory, || Ok(())).unwrap();
+    let reader = open(&directory);
+    let before = reader.store().snapshot();
+    check(&before);
+    assert!(reader.store().indexes().is_empty());
+    let writer = open_writer(&directory);
+    let after = reader.store().snapshot();
+    assert_eq!((before.timestamp(), reader.store().indexes().len()), (after.timestamp(), 1));
+    check(&after);
+    check(&before);
+    write(&writer, 10);
+    check(&reader.store().snapshot());
+    check(&before);
 }
 
 #[test]

@@ -125,7 +125,7 @@ impl BuiltLoad {
             let body = self.graph.united_index(&segment, at, &entries)?;
             self.install.add_index(index, &segment, body)
         });
-        Ok(MappedIndexFill::new(EntryForm::of(index), self.graph.budget(), on_filled))
+        Ok(MappedIndexFill::new(EntryForm::of(index), self.graph.fill_budget(), on_filled))
     }
 
     /// Makes it real. Under the latch, before its timestamp is published; cannot fail.

@@ -14,6 +14,7 @@ use crate::engine::groups::{Group, GroupTable, id_of};
 use crate::engine::merge_queue::Merger;
 use crate::engine::options::MappedOptions;
 use crate::extents::table::Extents;
+use crate::files::segment_id::INDEXES;
 use crate::group::SegmentSubject;
 use crate::index_table::IndexTable;
 use crate::live::Live;
@@ -315,9 +316,13 @@ impl MappedGraph {
         answer
     }
 
-    /// Records that wait to be merged.
+    /// Records that wait to be merged. Those of an index that is being built wait for its scan, which no merge can hasten.
     #[must_use]
     pub fn records_waiting(&self) -> u64 {
-        self.counters.records.load(Ordering::Relaxed)
+        let of_builds = self.indexes.building().into_iter().filter_map(|number| {
+            let segment = self.groups.get(INDEXES)?.segment(SegmentSubject(number))?;
+            Some(segment.records() as u64)
+        });
+        self.counters.records.load(Ordering::Relaxed).saturating_sub(of_builds.sum())
     }
 }

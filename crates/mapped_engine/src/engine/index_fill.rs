@@ -106,9 +106,26 @@ pub type OnFilled<'a> = Box<dyn FnOnce(FilledEntries) -> Result<()> + 'a>;
 pub struct MappedIndexFill<'a> {
     form: EntryForm,
     entries: FilledEntries,
-    budget: &'a MemoryBudget,
+    budget: FillBudget<'a>,
     memory: FillMemory,
     on_filled: OnFilled<'a>,
+}
+
+/// What fills take memory of.
+#[derive(Clone, Copy, Debug)]
+pub struct FillBudget<'a> {
+    budget: &'a MemoryBudget,
+    /// Takes what is missing all the same: without the index its database cannot be opened, and so not be helped either.
+    is_opening: bool,
+}
+
+impl FillBudget<'_> {
+    fn reserve(self, bytes: u64) -> Result<Reservation> {
+        match self.is_opening {
+            true => Ok(self.budget.reserve_anyway(FILL_PURPOSE, bytes)),
+            false => self.budget.reserve(FILL_PURPOSE, bytes),
+        }
+    }
 }
 
 /// What a fill has of a budget.
@@ -121,13 +138,13 @@ struct FillMemory {
 impl FillMemory {
     /// Has `needed` bytes from now on, or more.
     #[inline]
-    fn grow(&mut self, budget: &MemoryBudget, needed: u64) -> Result<()> {
+    fn grow(&mut self, budget: FillBudget<'_>, needed: u64) -> Result<()> {
         if needed <= self.bytes {
             return Ok(());
         }
         // A few reservations, however many entries there are.
         let more = (needed - self.bytes).max(self.bytes / 4).max(RESERVED_BYTES);
-        self.reservations.push(budget.reserve(FILL_PURPOSE, more)?);
+        self.reservations.push(budget.reserve(more)?);
         self.bytes += more;
         Ok(())
     }
@@ -136,7 +153,7 @@ impl FillMemory {
 impl<'a> MappedIndexFill<'a> {
     /// Of an index whose entries have this form. They take memory of `budget`.
     #[must_use]
-    pub fn new(form: EntryForm, budget: &'a MemoryBudget, on_filled: OnFilled<'a>) -> Self {
+    pub fn new(form: EntryForm, budget: FillBudget<'a>, on_filled: OnFilled<'a>) -> Self {
         Self { form, entries: FilledEntries::default(), budget, memory: FillMemory::default(), on_filled }
     }
 }
@@ -195,7 +212,12 @@ impl MappedGraph {
             self.indexes().filled(index, number);
             Ok(())
         });
-        Ok(MappedIndexFill::new(EntryForm::of(index), self.budget(), on_filled))
+        Ok(MappedIndexFill::new(EntryForm::of(index), self.fill_budget(), on_filled))
+    }
+
+    /// What fills take memory of: while others cannot join yet, as much as they need.
+    pub(crate) fn fill_budget(&self) -> FillBudget<'_> {
+        FillBudget { budget: self.budget(), is_opening: !self.catalogue().is_shown(self.live()) }
     }
 
     /// Puts a body under the segment, an empty one as well: what a replay has of commits before the scan is none of its affair.
@@ -250,6 +272,20 @@ impl MappedGraph {
         segment.index_number().is_some_and(|number| self.indexes().is_gone(number, readable))
     }
 
+    /// Calls `visit` with the segment of each index that there is, or was.
+    pub(crate) fn for_each_index_segment(&self, visit: impl FnMut(&Arc<LiveSegment>)) {
+        let segments = self.groups().get(INDEXES).map(|group| Arc::clone(&group.segments()));
+        segments.unwrap_or_default().iter().map(|(_, segment)| segment).for_each(visit);
+    }
+
+    /// Whether a merge would leave nothing of an index that was dropped, and it has something.
+    pub(crate) fn can_be_emptied(&self, segment: &LiveSegment) -> bool {
+        let waiting = segment.waiting();
+        waiting.records + waiting.items > 0
+            && segment.base() < self.live().readable()
+            && self.is_gone(segment)
+    }
+
     /// Whether the entries of a segment are no index's any more.
     pub(crate) fn is_dropped(&self, segment: &LiveSegment) -> bool {
         segment.index_number().is_some_and(|number| self.indexes().state_of(number).is_none())
@@ -263,9 +299,9 @@ impl MappedGraph {
 
     /// Leaves nothing of an index that was dropped; what snapshots need of it is the past.
     pub(crate) fn empty_index(&self, segment: &Arc<LiveSegment>) -> Result<LiveMergeOutcome> {
+        // R before the look at the drop: whoever reads before that looks up in what there is.
         let readable = self.live().readable();
         let is_gone = segment.index_number().is_some_and(|number| self.indexes().is_gone(number, readable));
-        // Whoever reads before the drop looks up in what there is.
         if !is_gone || segment.items() == 0 && segment.records() == 0 {
             return Ok(LiveMergeOutcome::Nothing);
         }
@@ -300,7 +336,7 @@ impl MappedGraph {
             before.count() + entries.entries.len() as u64,
             before.bytes() + entries.bytes.len(),
         );
-        let _memory = self.budget().reserve(FILL_PURPOSE, before.bytes() as u64)?;
+        let _memory = self.fill_budget().reserve(before.bytes() as u64)?;
         let mut stored = EntryCursor::new(before, &[], None).map_err(damaged)?;
         for entry in entries.iter() {
             while let Some(before) = stored.first().map_err(damaged)?

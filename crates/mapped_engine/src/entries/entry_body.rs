@@ -177,6 +177,8 @@ impl<'a> EntryCursor<'a> {
 
     fn entry(&mut self, rank: u64) -> Result<&'a [u8], String> {
         if self.number != rank / BLOCK {
+            // A block that cannot be read leaves nothing that could be taken for another one.
+            self.number = u64::MAX;
             self.body.block(rank / BLOCK, &mut self.block)?;
             self.number = rank / BLOCK;
         }

@@ -184,7 +184,7 @@ impl Section {
         let format = reader.varint().ok()?;
         let unit = reader.varint().ok()?;
         let unit = u32::try_from(unit).ok().and_then(WriteUnit::of_bytes);
-        unit.filter(|_| format == FORMAT)
+        unit.filter(|_| matches!(format, WITHOUT_INDEXES | FORMAT))
     }
 
     /// Makes this the section of `manifest`.
@@ -578,6 +578,20 @@ mod tests {
         let empty = Section::empty(WriteUnit::PAGE);
         manifest.engine_section = empty.encode().into();
         assert_eq!(Section::of(&directory, &manifest).unwrap(), empty);
+    }
+
+    #[test]
+    fn a_section_without_indexes_is_of_the_first_format_and_names_its_unit() {
+        let mut bare = Section { unit: WriteUnit::LINE, indexes: NamedIndexes::default(), ..sample() };
+        bare.segments.retain(|segment| segment.id.index_number().is_none());
+        let mut manifest = manifest();
+        for (section, format) in [(bare, 1), (Section { unit: WriteUnit::LINE, ..sample() }, 2)] {
+            section.put_into(&mut manifest).unwrap();
+            assert_eq!(manifest.engine_section.bytes[0], format);
+            assert_eq!(Section::unit_of(&manifest), Some(WriteUnit::LINE));
+        }
+        manifest.engine_section = vec![3, 64].into();
+        assert_eq!(Section::unit_of(&manifest), None);
     }
 
     #[test]

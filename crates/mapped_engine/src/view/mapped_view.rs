@@ -45,8 +45,14 @@ impl<'a> MappedView<'a> {
 
     /// The number of an index that it answers for.
     pub(super) fn index_number(&self, index: IndexId) -> Option<u32> {
-        let stored = self.indexes?.get(&index);
-        stored.filter(|index| index.state != StoredIndexState::Building).map(|index| index.number)
+        let stored = self.indexes?.get(&index)?;
+        let answers = match stored.state {
+            StoredIndexState::Building => false,
+            StoredIndexState::Filled => true,
+            // The names that a snapshot has may be ahead of it.
+            StoredIndexState::Ready(since) => since.visible_at(self.timestamp),
+        };
+        answers.then_some(stored.number)
     }
 
     /// Where segments are found.
@@ -296,6 +302,10 @@ impl View for MappedView<'_> {
         let record = RecordKey::of_edge(&edge);
         let all = list::properties(&layer, record, || Ok(layer.body().edges()?.find(record)))?;
         Ok(all.unwrap_or_default())
+    }
+
+    fn answers_for(&self, index: IndexId) -> bool {
+        self.index_number(index).is_some()
     }
 
     fn index_size(&self, index: IndexId) -> Option<IndexSize> {

@@ -189,7 +189,7 @@ fn merge(store: &Opened, random: &mut SplitMix64) {
     crate::tested::merge_one(store.store().engine(), random.next_u64());
 }
 
-fn options() -> OpenOptions {
+pub fn options() -> OpenOptions {
     OpenOptions {
         environment: Environment::simulated(7),
         durability: Durability::Sync,
@@ -248,7 +248,7 @@ fn section(directory: &MemoryDirectory) -> (Manifest, Section) {
 }
 
 /// So many people, numbered by name and age, with indexes on both; closed, with nothing left in the log.
-fn people(directory: &MemoryDirectory, count: i64) {
+pub fn people(directory: &MemoryDirectory, count: i64) {
     let store = open(directory).unwrap();
     create(&store, &IndexRequest { unique: true, ..NAME });
     create(&store, &AGE);
@@ -266,7 +266,7 @@ fn people(directory: &MemoryDirectory, count: i64) {
     store.close().unwrap();
 }
 
-fn look_up(view: &impl GraphView, value: &Value) -> Result<Vec<VertexId>> {
+pub fn look_up(view: &impl GraphView, value: &Value) -> Result<Vec<VertexId>> {
     let catalogue = view.catalogue();
     let (label, key) = (catalogue.label("Person").unwrap(), catalogue.key("name").unwrap());
     let (mut found, mut cursor) = (Matches::default(), MatchCursor::default());
@@ -493,39 +493,6 @@ fn commits_from_before_a_scan_that_found_nothing_enter_nothing_when_they_are_rep
     assert!(look_up(&again.store().snapshot(), &Value::from("late")).unwrap().is_empty());
     let report = again.check(&mut go_on).unwrap();
     assert!(report.is_healthy(), "{:?}", report.findings);
-}
-
-#[test]
-fn a_build_that_the_memory_budget_has_no_room_for_is_refused_by_name_and_leaves_nothing() {
-    let directory = MemoryDirectory::new("db");
-    let limited = |bytes| {
-        let options = OpenOptions { memory_limit_bytes: bytes, ..options() };
-        OpenStore::<MappedEngine>::open(Arc::new(directory.clone()), &options)
-    };
-    {
-        let store = limited(64 << 20).unwrap();
-        let added = store.store().transact(|tx| {
-            let (label, name) = (tx.label("Person")?, tx.key("name")?);
-            for number in 0..20_000 {
-                tx.add_vertex(label, &[(name, Value::from(format!("person {number}")))])?;
-            }
-            Ok(())
-        });
-        added.unwrap();
-    }
-    // 31 bytes an entry, and twice that while they come.
-    let store = limited(1 << 20).unwrap();
-    let error = store.store().create_index(&NAME, &mut |_| Ok(())).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
-    assert!(error.to_string().contains("for index builds exceeds the memory budget of 1 MiB"), "{error}");
-    assert!(store.store().indexes().is_empty());
-    assert!(store.store().budget().reservations().is_empty(), "{:?}", store.store().budget().reservations());
-    assert_eq!(look_up(&store.store().snapshot(), &Value::from("person 77")).unwrap(), [VertexId(77)]);
-    drop(store);
-    let store = limited(4 << 20).unwrap();
-    create(&store, &NAME);
-    assert!(store.store().budget().reservations().is_empty(), "{:?}", store.store().budget().reservations());
-    check(&store.store().snapshot());
 }
 
 /// Two transactions that give the same unique value, with merges and a checkpoint in between: one of them is refused.

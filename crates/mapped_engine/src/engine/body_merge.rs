@@ -15,7 +15,7 @@ use crate::body_store::stored_column::StoredColumn;
 use crate::engine::graph::MappedGraph;
 use crate::engine::groups::id_of;
 use crate::entries::entry::ENTRY_BYTES_MAX;
-use crate::entries::entry_body::merged;
+use crate::entries::entry_body::{EntryBody, merged};
 use crate::files::segment_id::SegmentId;
 use crate::merge::{BuiltBody, LiveMergeOutcome, MergedBody};
 use crate::segment::LiveSegment;
@@ -176,7 +176,8 @@ impl MappedGraph {
         let is_there = |stamp: Stamp| stamp.operation() != Operation::Delete || planted(Bug::LostDelete);
         let changes: Vec<(&[u8], bool)> =
             newest.into_iter().map(|(entry, stamp)| (entry, is_there(stamp))).collect();
-        let built = merged(before.entries()?, &changes).map_err(corrupt)?;
+        let entries = if planted(Bug::MergedEntriesLost) { EntryBody::EMPTY } else { before.entries()? };
+        let built = merged(entries, &changes).map_err(corrupt)?;
         self.write_entries(segment, base, built)
     }
 }

@@ -128,7 +128,7 @@ fn sample_with_indexes(directory: &MemoryDirectory) -> Opened {
         tx.set_vertex_property(people[0], age, Some(Value::I64(-1)))?;
         tx.set_vertex_property(people[1], name, None)?;
         tx.delete_vertex(people[4])?;
-        let dan = tx.add_vertex(label, &[(name, Value::from("Dan")), (age, Value::from("?"))])?;
+        let dan = tx.add_vertex(label, &[(name, Value::from("Dan")), (age, Value::I64(50))])?;
         tx.add_edge(dan, edge_type, people[0], &[(weight, Value::I64(7))]).map(drop)
     });
     changed.unwrap();

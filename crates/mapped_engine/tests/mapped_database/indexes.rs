@@ -518,7 +518,7 @@ fn one_of_two_transactions_gets_a_unique_value_whatever_is_merged_beside_them() 
             checkpoint(&store);
         }
         let refused = own.and_then(|_| second.commit().map(drop)).unwrap_err();
-        assert!([ErrorKind::Conflict, ErrorKind::Constraint].contains(&refused.kind()), "{refused}");
+        assert!([ErrorKind::Conflict, ErrorKind::Invalid].contains(&refused.kind()), "{refused}");
         let third = store.store().transact(|tx| add(tx));
         assert!(third.unwrap_err().to_string().contains("is unique"), "round {round}");
         // The holder gives it up, and another one gets it.

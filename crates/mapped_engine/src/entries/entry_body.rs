@@ -59,7 +59,7 @@ impl<'a> EntryBody<'a> {
         let damaged =
             || format!("{} entries expected, and those from {} on cannot be read", self.count, block * BLOCK);
         entries.clear();
-        let mut rest = self.from_start(block).ok_or_else(damaged)?;
+        let mut rest = self.rest_at(block).ok_or_else(damaged)?;
         for _ in 0..(self.count - block * BLOCK).min(BLOCK) {
             let (entry, behind) = take_entry(rest).ok_or_else(damaged)?;
             entries.push(entry);
@@ -68,7 +68,7 @@ impl<'a> EntryBody<'a> {
         Ok(())
     }
 
-    fn from_start(&self, block: u64) -> Option<&'a [u8]> {
+    fn rest_at(&self, block: u64) -> Option<&'a [u8]> {
         let at = usize::try_from(block).ok()?.checked_mul(8)?;
         let start = u64::from_le_bytes(self.starts.get(at..at + 8)?.try_into().ok()?);
         self.bytes.get(usize::try_from(start).ok()?..)
@@ -83,7 +83,7 @@ impl<'a> EntryBody<'a> {
         // The first block that begins at the bound or behind it.
         while from < to {
             let middle = from + (to - from) / 2;
-            let first = self.from_start(middle).and_then(take_entry);
+            let first = self.rest_at(middle).and_then(take_entry);
             let (first, _) = first.ok_or_else(|| format!("block {middle} of entries cannot be read"))?;
             if first < bound { from = middle + 1 } else { to = middle }
         }
@@ -101,7 +101,7 @@ impl<'a> EntryBody<'a> {
         let (mut entries, mut before, mut bytes): (Vec<&[u8]>, &[u8], usize) = (Vec::new(), &[], 0);
         for block in 0..self.count.div_ceil(BLOCK) {
             self.block(block, &mut entries)?;
-            let start = self.from_start(block).map(|rest| self.bytes.len() - rest.len());
+            let start = self.rest_at(block).map(|rest| self.bytes.len() - rest.len());
             if start != Some(bytes) {
                 return Err(format!("block {block} of entries at byte {bytes} expected, found {start:?}"));
             }

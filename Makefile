@@ -91,7 +91,7 @@ NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 .PHONY: compare help demo demo-disk test check docs planted-bugs sanitizers crash fuzz kill soak bench bench-engines bench-smoke \
     bench-disk bench-disk-peers bench-machine bench-builds bench-transactions bench-server bench-replica bench-mapped bench-python bench-gnn bench-jvm bench-queries jvm-peers build install clean toolchain linters python gremlin-drivers \
     python-package networkx-suite compare-python compare-package packages pyg wheel replica-long gremlin-test tinkerpop tinkerpop-server \
-    differential container-test
+    differential container-test downloads site-packages
 
 help: ## List the targets
 	@echo "Evergraph: a transactional property graph database with analysis of live data."
@@ -114,7 +114,7 @@ test: toolchain python gremlin-drivers python-package gremlin-test ## Run every 
 	    --test without_files 2>&1 | $(SUMMARY)
 ifneq ($(SCHEDULES),)
 	@echo "== thread schedules, explored by shuttle (in a build of its own)"
-	$(Q)CARGO_TERM_COLOR=never RUSTFLAGS="$(RUSTFLAGS) --cfg shuttle" $(CARGO) test $(CARGO_FLAGS) \
+	$(Q)CARGO_TERM_COLOR=never RUSTFLAGS="$(RUSTFLAGS) --cfg shuttle" $(TEST) $(CARGO_FLAGS) \
 	    -p evergraph-storage -p evergraph-memory-engine -p evergraph-disk-engine -p evergraph-mapped-engine -p evergraph-packed --test 'schedules_*' --target-dir "$(BUILT)/shuttle" 2>&1 | $(SUMMARY)
 # CI's time is short: these build all once more, or run some hundred programs.
 ifndef CI
@@ -374,8 +374,13 @@ packages: toolchain python-package ## Build what the registries get, crates and 
 	@echo "== wheel and source distribution"
 	$(Q)$(PYTHON_PACKAGE) packages "$(PACKAGE)" "$(CHECKER)"
 
-docs: toolchain python-package ## Build the site of the documentation into target/site; runs the notebooks
+# What is fetched beside crates, for who wants to work without a network later. Without the package's own environment.
+downloads: python gremlin-drivers gremlin-test site-packages
+
+site-packages:
 	$(Q)tools/make-python "$(SITE)" docs/site/requirements.txt
+
+docs: toolchain python-package site-packages ## Build the site of the documentation into target/site; runs the notebooks
 	@test -e "$(SITE)/requirements.txt" || { \
 	    echo "The site needs the Python environment $(SITE): see above."; exit 1; } >&2
 	@echo "== notebooks and site"

@@ -26,7 +26,7 @@ const BALLAST: usize = 6 << 20;
 fn fill(engine: EngineKind, folder: &Path) {
     let mut bank = Bank::in_folder(engine, tempfile::tempdir_in(folder).unwrap());
     let ballast = bank.folder().join("ballast");
-    for cycle in 0..3 {
+    for cycle in 0..2 {
         fs::write(&ballast, vec![7; BALLAST]).unwrap();
         let mut writing = bank.writing(1 << 40);
         let ended = bank.write_and_kill(&mut writing, Duration::from_secs(60));

@@ -27,7 +27,7 @@ pub fn engines() -> Vec<EngineKind> {
 
 /// How many kills a test does of each engine that has this share of all, in percent.
 pub fn cycles(percent: u64) -> u64 {
-    let all = number("EVERGRAPH_KILL_CYCLES").unwrap_or(30) * percent;
+    let all = number("EVERGRAPH_KILL_CYCLES").unwrap_or(15) * percent;
     all.div_ceil(100 * engines().len() as u64)
 }
 

@@ -150,7 +150,7 @@ fn a_replica_and_its_source_are_killed_and_the_graph_equals_the_rows() {
         skipped(HOW_TO_INSTALL);
         return;
     }
-    let kills = number("EVERGRAPH_REPLICA_KILLS").unwrap_or(20);
+    let kills = number("EVERGRAPH_REPLICA_KILLS").unwrap_or(8);
     let settings = ["logical_decoding_work_mem=64kB", "max_replication_slots=50", "max_wal_senders=50"];
     let options = PrivateServerOptions { settings: &settings, ..Default::default() };
     let mut server = PrivateServer::start(&options).unwrap();

@@ -75,7 +75,8 @@ fn files_that_would_fill_the_memory_are_refused_within_a_gibibyte() {
     let folder = Folder::new();
     let columns: String = (0..1_000_000).map(|at| format!(",c{at}")).collect();
     // A file of one MiB that is 300 when it is unpacked, all of it one line, record, text or tag.
-    let bomb = |start: &[u8]| [packed(start, 1), packed(&[b'x'; 1 << 20], 300)].concat();
+    let mebibyte = packed(&[b'x'; 1 << 20], 1);
+    let bomb = |start: &[u8]| [packed(start, 1), mebibyte.repeat(300)].concat();
     for (name, bytes, code, words) in [
         ("a.csv", format!("id:ID{columns}\n").into_bytes(), 6, "1000001 columns, 65536 at most"),
         ("b.csv.gz", bomb(b"id:ID,n\n1,"), 2, "b.csv.gz:2: a record of more than 64 MiB"),

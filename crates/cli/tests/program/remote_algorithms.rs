@@ -8,10 +8,9 @@ use std::process::Stdio;
 /// What one run said: the text, the document without times, the rows, the columns of the Parquet file.
 type Told = (String, Json, String, Vec<(String, String)>);
 
-/// Runs in every form.
-fn told(folder: &Folder, place: &str, arguments: &[&str]) -> Told {
+/// The document without times, and the rows.
+fn answered(folder: &Folder, place: &str, arguments: &[&str]) -> (Json, String) {
     let run = [&["run", place], arguments].concat();
-    let text = folder.run(&[&run[..], &["--quiet"]].concat()).succeeded();
     let mut document = folder.json(&run);
     let seconds = document["seconds"].take();
     assert!(["open", "freeze", "kernel", "write"].iter().all(|step| seconds[step].is_f64()), "{seconds}");
@@ -19,11 +18,19 @@ fn told(folder: &Folder, place: &str, arguments: &[&str]) -> Told {
     // How much of the graph merges took in depends on when it was opened.
     document["fresh_share"] = document["fresh_share"].is_f64().into();
     let rows = folder.run(&[&run[..], &["--output", "-", "--quiet"]].concat()).succeeded();
+    (document, rows.out)
+}
+
+/// Runs in every form.
+fn told(folder: &Folder, place: &str, arguments: &[&str]) -> Told {
+    let run = [&["run", place], arguments].concat();
+    let text = folder.run(&[&run[..], &["--quiet"]].concat()).succeeded();
+    let (document, rows) = answered(folder, place, arguments);
     folder.run(&[&run[..], &["--output", "a.parquet", "--overwrite"]].concat()).succeeded();
     let (columns, cells) = parquet(folder, "a.parquet");
-    assert_eq!(cells.len() + 1, rows.out.lines().count(), "{rows:?}");
+    assert_eq!(cells.len() + 1, rows.lines().count(), "{rows}");
     let columns = columns.into_iter().map(|(name, data_type)| (name, format!("{data_type}"))).collect();
-    (text.out.replacen(place, "DATABASE", 1), document, rows.out, columns)
+    (text.out.replacen(place, "DATABASE", 1), document, rows, columns)
 }
 
 #[test]
@@ -81,7 +88,7 @@ const CHOICES: [&[&str]; 15] = [
 #[test]
 fn labels_keys_conditions_and_sources_are_those_of_the_folder() {
     let folder = with_several_labels();
-    let all = |place: &str| CHOICES.map(|arguments| told(&folder, place, arguments)).to_vec();
+    let all = |place: &str| CHOICES.map(|arguments| answered(&folder, place, arguments)).to_vec();
     let local = all("social.eg");
     let served = folder.serve(&["social.eg"]);
     let remote = all(&(served.url() + "/social"));

@@ -164,8 +164,9 @@ on_every_engine! {
         }).unwrap();
         let after = state(&first);
         assert_eq!((after.vertices.len(), after.edges.len()), (9 + 5000, 9 + 5001));
-        for image in images {
-            assert_eq!(state_of::<E>(&image), before);
+        // Some of them, since each is a whole database to open.
+        for image in images.iter().step_by((images.len() / 8).max(1)) {
+            assert_eq!(state_of::<E>(image), before);
         }
         assert_eq!(state_of::<E>(&directory.power_cut()), after);
         let twice = first.store().load(&load(), &mut |_| Ok(()), &mut || panic!("refused before"));

@@ -455,7 +455,7 @@ on_every_engine! {
             .map(|person| {
                 let store = store.clone();
                 let life = move || {
-                    for round in 0..150 {
+                    for round in 0..50 {
                         let done = store.transact(|transaction| {
                             let (age, note) = (transaction.key("age")?, transaction.key("note")?);
                             // A long way to the disk: the commit is published, and not durable for a while.
@@ -538,7 +538,7 @@ fn builds_beside_writers<E: TestEngine>(people_count: u64) {
 fn indexes_come_and_go_beside_writers() {
     builds_beside_writers::<NaiveEngine>(60);
     builds_beside_writers::<KeepingEngine>(60);
-    builds_beside_writers::<MemoryEngine>(6000);
+    builds_beside_writers::<MemoryEngine>(2000);
     builds_beside_writers::<DiskEngine>(600);
     builds_beside_writers::<MappedEngine>(600);
 }

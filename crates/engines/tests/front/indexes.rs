@@ -339,7 +339,7 @@ fn run<E: TestEngine>(steps: &[(usize, Step)]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
     fn indexes_say_what_a_scan_says(program in proptest::collection::vec((0usize..2, any_step()), 1..60)) {

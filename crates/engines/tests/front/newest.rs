@@ -336,7 +336,7 @@ fn any_type() -> impl Strategy<Value = ValueType> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
     #[test]
     fn the_newest_come_first(program in any_program(), order in any_order(), value_type in any_type()) {
@@ -345,7 +345,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
     #[test]
     fn the_newest_come_first_where_an_engine_keeps_no_order(program in any_program(), order in any_order()) {
@@ -433,7 +433,7 @@ fn hubs_are_read_newest_first_as_they_become_hubs_grow_and_shrink() {
     assert!(hubs_are_read_newest_first::<MemoryEngine>(&[hub / 2, hub, 50_000, 60], false));
     // Files cut long lists. The front sorts a list for each of its pages, so this one is shorter.
     assert!(!hubs_are_read_newest_first::<DiskEngine>(&[500, 2_000, 60], false));
-    assert!(!hubs_are_read_newest_first::<DiskEngine>(&[2_000, 20_000, 60], true));
+    assert!(!hubs_are_read_newest_first::<DiskEngine>(&[2_000, 8_000, 60], true));
     // Neither does it keep an order.
     assert!(!hubs_are_read_newest_first::<MappedEngine>(&[500, 2_000, 60], false));
 }

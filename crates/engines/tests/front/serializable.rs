@@ -442,7 +442,7 @@ fn run<E: TestEngine>(program: &[(usize, Result<Step, Rival>)]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn who_commits_has_read_what_it_would_read_alone(
@@ -474,7 +474,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
     fn who_commits_on_the_mapped_engine_has_read_what_it_would_read_alone(

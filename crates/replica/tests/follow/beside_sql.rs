@@ -24,7 +24,7 @@ const SESSIONS: u64 = 4;
 /// How often they rest, so that both sides can be compared.
 const ROUNDS: u64 = 2;
 /// Changed rows of one database.
-const CHANGES: u64 = 3000;
+const CHANGES: u64 = 1200;
 /// Changed rows between two comparisons in a long run.
 const ROUND_CHANGES_MAX: u64 = 10_000;
 

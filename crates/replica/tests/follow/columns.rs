@@ -142,7 +142,7 @@ fn a_column_that_a_transaction_adds_behind_changes_of_its_table_is_null_in_them(
         replica.stop().unwrap();
     };
     // Short ones come whole, long ones are streamed and worked on before they commit.
-    for (rows, restart) in [("30", Restart::WithinTransaction), ("20000", Restart::None)] {
+    for (rows, restart) in [("30", Restart::WithinTransaction), ("4000", Restart::None)] {
         let statements = MIGRATIONS.map(|statements| statements.replace("ROWS", rows));
         at_once(&statements, |statements| statements, |statements| check(statements, restart));
     }

@@ -76,11 +76,11 @@ use simulated::engine::SimulatedEngine;
 use std::time::Duration;
 
 /// Images of each run of the tests.
-const IMAGES: u64 = 10_000;
+const IMAGES: u64 = 4_000;
 /// The same on a disk of persistent memory.
-const IMAGES_OF_LINES: u64 = 1_000;
+const IMAGES_OF_LINES: u64 = 400;
 /// The same on the disk engine.
-const DISK_ENGINE_IMAGES: u64 = 500;
+const DISK_ENGINE_IMAGES: u64 = 300;
 /// The same on the mapped engine, whose files are a mebibyte and more each.
 const MAPPED_ENGINE_IMAGES: u64 = 250;
 /// How long the smallest list of steps is looked for that still fails.

@@ -24,8 +24,9 @@ const CHECKS: [&str; 6] =
 /// A vertex as the streams name it; ids go to 4.9e18.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Identity {
-    pub label: &'static str,
+    // First, since most comparisons of two end with it.
     pub id: i64,
+    pub label: &'static str,
 }
 
 /// Names and values, in the order of the file.

@@ -73,8 +73,10 @@ impl Arguments {
     }
 
     /// The values that are `given`, in range or not, and the defaults of the others.
-    #[cfg(test)]
-    pub(crate) fn unchecked(parameters: &'static [Parameter], given: &[(&'static str, Argument)]) -> Self {
+    /// The values that are `given`, whatever they are: kernels refuse what the table refuses.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn unchecked(parameters: &'static [Parameter], given: &[(&'static str, Argument)]) -> Self {
         let value = |parameter: &Parameter| {
             let found = given.iter().rev().find(|(name, _)| *name == parameter.name);
             found.map_or_else(|| default(parameter).unwrap_or(Argument::Nothing), |(_, value)| value.clone())
@@ -124,11 +126,15 @@ impl Arguments {
         if let Argument::Real(number) = self.of(name) { Some(*number) } else { None }
     }
 
-    pub(crate) fn real(&self, name: &str) -> f64 {
+    /// The real number `name`.
+    #[must_use]
+    pub fn real(&self, name: &str) -> f64 {
         self.optional_real(name).expect("a real number has a default, or is required")
     }
 
-    pub(crate) fn direction(&self) -> Direction {
+    /// The direction.
+    #[must_use]
+    pub fn direction(&self) -> Direction {
         match self.of("direction") {
             Argument::Direction(direction) => *direction,
             _ => unreachable!("a direction has a default"),
@@ -143,7 +149,9 @@ impl Arguments {
         self.optional_vertex(name).expect("a vertex is required")
     }
 
-    pub(crate) fn vertices(&self, name: &str) -> &[VertexId] {
+    /// The vertices `name`; none where nothing is chosen.
+    #[must_use]
+    pub fn vertices(&self, name: &str) -> &[VertexId] {
         if let Argument::Vertices(vertices) = self.of(name) { vertices } else { &[] }
     }
 
@@ -152,7 +160,8 @@ impl Arguments {
     }
 
     /// What `sample` and `seed` say.
-    pub(crate) fn sources(&self) -> Sources {
+    #[must_use]
+    pub fn sources(&self) -> Sources {
         let Some(count) = self.optional_whole("sample") else { return Sources::All };
         let seed = self.optional_whole("seed").unwrap_or_default();
         Sources::Sample { count: u32::try_from(count).unwrap_or(u32::MAX), seed }
@@ -229,55 +238,4 @@ pub fn unknown<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Erro
         (hint, _) => hint,
     };
     Error::invalid(format!("no parameter is called {name}{hint}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::parameter::{MISSING_WEIGHT, SAMPLE, SEED, WEIGHT};
-    use evergraph_algorithms::range::RealRange;
-
-    static PARAMETERS: &[Parameter] = &[
-        Parameter::vertices("sources"),
-        Parameter::real("damping", "D", RealRange::UpToOne, 0.85),
-        Parameter::direction(Direction::Out),
-        SAMPLE,
-        SEED,
-        WEIGHT,
-        MISSING_WEIGHT,
-    ];
-
-    fn arguments(given: &[(&str, Argument)]) -> Result<Arguments> {
-        let source = ("sources", Argument::Vertex(VertexId(7)));
-        Arguments::new(PARAMETERS, [source].into_iter().chain(given.iter().cloned()))
-    }
-
-    #[test]
-    fn what_is_not_chosen_has_its_default() {
-        let all = arguments(&[("damping", Argument::Whole(1)), ("sample", Argument::Nothing)]).unwrap();
-        assert_eq!((all.real("damping"), all.direction()), (1.0, Direction::Out));
-        assert_eq!((all.sources(), all.vertices("sources")), (Sources::All, &[VertexId(7)][..]));
-        assert!(!all.has("weight") && all.has("damping"));
-        let sample = arguments(&[("sample", Argument::Whole(3))]).unwrap().sources();
-        assert_eq!(sample, Sources::Sample { count: 3, seed: 0 });
-    }
-
-    #[test]
-    fn a_value_that_cannot_be_meant_is_refused_by_name() {
-        let refused = |name, value| arguments(&[(name, value)]).unwrap_err().to_string();
-        assert!(refused("damping", Argument::Real(1.5)).contains("damping is 1.5, but must be from 0 to 1"));
-        assert!(refused("damping", Argument::Real(f64::NAN)).contains("damping is NaN"));
-        assert!(refused("damping", Argument::Boolean(true)).contains("damping: expected a number"));
-        assert!(refused("sample", Argument::Whole(0)).contains("sample is 0, but must be at least 1"));
-        assert!(refused("sources", Argument::Vertices(vec![])).contains("at least one"));
-        assert!(refused("missing_weight", Argument::Real(1.0)).contains("missing_weight goes with weight"));
-        let dumping = refused("dumping", Argument::Real(1.0));
-        assert!(dumping.contains("no parameter is called dumping; did you mean `damping`?"), "{dumping}");
-        assert!(
-            refused("far", Argument::Real(1.0)).contains("no parameter is called far: sources, damping, ")
-        );
-        let none: [(&str, Argument); 0] = [];
-        let missing = Arguments::new(PARAMETERS, none).unwrap_err().to_string();
-        assert!(missing.contains("the parameter sources is missing"), "{missing}");
-    }
 }

@@ -10,14 +10,14 @@ use evergraph_graph::count::counted;
 
 /// What a `change` in sum is for each of `vertices` on average.
 #[must_use]
-pub(crate) fn mean_change(change: f64, vertices: u64) -> f64 {
+pub fn mean_change(change: f64, vertices: u64) -> f64 {
     change / vertices.max(1) as f64
 }
 
 /// What to tell of the last of `rounds`, which changed scores by `change` `on_average` or `in_all`, and of whether
 /// that is below `tolerance`, if one was wanted.
 #[must_use]
-pub(crate) fn last_round(rounds: u32, change: f64, measure: &str, tolerance: Option<f64>) -> String {
+pub fn last_round(rounds: u32, change: f64, measure: &str, tolerance: Option<f64>) -> String {
     let text = if change == 0.0 { "0".to_owned() } else { format!("{change:.3e}") };
     let text = format!(
         "{}; in the last one scores changed by {text} {measure}",
@@ -30,29 +30,5 @@ pub(crate) fn last_round(rounds: u32, change: f64, measure: &str, tolerance: Opt
             "{text}\nnot converged: that is not below the tolerance of {tolerance:?}; allow more iterations or a \
              larger tolerance"
         ),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_round_is_measured_as_the_tolerance_is() {
-        let change = mean_change(8.9e-2, 100_000);
-        assert_eq!(
-            last_round(40, change, "on average", Some(1e-6)),
-            "40 rounds; in the last one scores changed by 8.900e-7 on average, below the tolerance of 1e-6"
-        );
-        assert_eq!(
-            last_round(1, mean_change(0.0, 0), "in all", None),
-            "1 round; in the last one scores changed by 0 in all"
-        );
-        let text = last_round(100, mean_change(13.2, 1000), "on average", Some(1e-6));
-        assert!(
-            text.contains("\nnot converged: ")
-                && text.ends_with("allow more iterations or a larger tolerance"),
-            "{text}"
-        );
     }
 }

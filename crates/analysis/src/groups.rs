@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 /// The number of the group of each of `members`, which `group` names by a vertex below `bound`.
 ///
 /// Cost: one pass, and a sort of the groups of more than one vertex; memory 4 bytes a vertex, and 8 a group.
-pub(crate) fn numbers(members: &[VertexId], bound: u32, group: impl Fn(u32) -> u32 + Sync) -> Vec<u64> {
+pub fn numbers(members: &[VertexId], bound: u32, group: impl Fn(u32) -> u32 + Sync) -> Vec<u64> {
     // Sizes first, then numbers.
     let numbers: Vec<AtomicU32> =
         (0..bound).into_par_iter().with_min_len(PART).map(|_| AtomicU32::new(0)).collect();
@@ -49,18 +49,4 @@ fn count(part: &[VertexId], group: impl Fn(u32) -> u32, sizes: &[AtomicU32]) {
         }
     }
     add(last, run);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_largest_groups_have_the_lowest_numbers() {
-        let groups = [0, 1, 2, 2, 1, 2, 6];
-        let members: Vec<VertexId> = (0..7).map(VertexId).collect();
-        let found = numbers(&members, 7, |vertex| groups[vertex as usize]);
-        assert_eq!(found, [2, 1, 0, 0, 1, 0, 3]);
-        assert_eq!(numbers(&members[3..5], 7, |vertex| groups[vertex as usize]), [1, 0]);
-    }
 }

@@ -36,11 +36,12 @@ pub mod algorithm;
 pub mod answer;
 pub mod arguments;
 pub mod column;
-mod convergence;
-mod entries;
-#[cfg(test)]
-mod graph;
-mod groups;
+#[doc(hidden)]
+pub mod convergence;
+#[doc(hidden)]
+pub mod entries;
+#[doc(hidden)]
+pub mod groups;
 pub mod input;
 pub mod kernels;
 pub mod lists;

@@ -14,19 +14,3 @@ pub fn reals(numbers: &[f64]) -> Vec<String> {
     let text = |number: &f64| if plain { format!("{number:.places$}") } else { format!("{number:.5e}") };
     numbers.iter().map(text).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn real_numbers_stand_below_each_other() {
-        assert_eq!(reals(&[0.000_128_602_4, 0.000_091_924_6]), ["0.000128602", "0.000091925"]);
-        assert_eq!(reals(&[1234.5, -0.25, 0.0]), ["1234.50", "-0.25", "0.00"]);
-        assert_eq!(reals(&[12_345_678.4]), ["12345678"]);
-        assert_eq!(reals(&[3.1e-17, 0.0]), ["3.10000e-17", "0.00000e0"]);
-        assert_eq!(reals(&[f64::INFINITY]), ["inf"]);
-        assert_eq!(reals(&[0.0, -0.0]), ["0", "0"]);
-        assert!(reals(&[]).is_empty());
-    }
-}

@@ -1,6 +1,6 @@
 //! Entries of the table: a file each algorithm, in folders by group.
 
-pub(crate) mod communities;
-pub(crate) mod rank;
-pub(crate) mod structure;
-pub(crate) mod ways;
+pub mod communities;
+pub mod rank;
+pub mod structure;
+pub mod ways;

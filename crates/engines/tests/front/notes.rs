@@ -463,7 +463,9 @@ fn an_owners_transaction_is_as_large_as_it_likes<E: DurableEngine>(sources: usiz
     });
     let ends = ends.unwrap();
     let pairs = || {
-        ends[..sources].iter().flat_map(|source| ends[..TARGETS].iter().map(|target| NewEdge::bare(*source, *target)))
+        ends[..sources]
+            .iter()
+            .flat_map(|source| ends[..TARGETS].iter().map(|target| NewEdge::bare(*source, *target)))
     };
     let edges: Vec<NewEdge<'_>> = pairs().collect();
     let mut user = first.store().begin();

@@ -13,7 +13,7 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::Topology;
 
-pub(crate) static CDLP: Algorithm = Algorithm {
+pub static CDLP: Algorithm = Algorithm {
     name: "cdlp",
     group: Group::CommunitiesAndDensity,
     summary: "Communities by label propagation.",
@@ -36,7 +36,7 @@ vertex id is first.",
     kernel: run,
 };
 
-pub(crate) fn parameters(arguments: &Arguments) -> CdlpParameters {
+pub fn parameters(arguments: &Arguments) -> CdlpParameters {
     CdlpParameters { iterations: arguments.count("iterations"), labels: None }
 }
 

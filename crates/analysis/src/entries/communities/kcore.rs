@@ -12,7 +12,7 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::Topology;
 
-pub(crate) static KCORE: Algorithm = Algorithm {
+pub static KCORE: Algorithm = Algorithm {
     name: "kcore",
     group: Group::CommunitiesAndDensity,
     summary: "Core number: the largest k for which each vertex is in the k-core.",

@@ -12,7 +12,7 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::Topology;
 
-pub(crate) static LCC: Algorithm = Algorithm {
+pub static LCC: Algorithm = Algorithm {
     name: "lcc",
     group: Group::CommunitiesAndDensity,
     summary: "How well the neighbours of each vertex are connected.",
@@ -36,7 +36,7 @@ pub(crate) static LCC: Algorithm = Algorithm {
     kernel: run,
 };
 
-pub(crate) fn parameters(arguments: &Arguments) -> LccParameters {
+pub fn parameters(arguments: &Arguments) -> LccParameters {
     LccParameters { directed: arguments.boolean("directed") }
 }
 

@@ -14,7 +14,7 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::Topology;
 
-pub(crate) static LEIDEN: Algorithm = Algorithm {
+pub static LEIDEN: Algorithm = Algorithm {
     name: "leiden",
     group: Group::CommunitiesAndDensity,
     summary: "Connected communities by modularity.",
@@ -46,7 +46,7 @@ Communities are connected, and better than those of louvain, in about twice the 
     kernel: run,
 };
 
-pub(crate) fn parameters(arguments: &Arguments) -> LeidenParameters {
+pub fn parameters(arguments: &Arguments) -> LeidenParameters {
     LeidenParameters {
         resolution: arguments.real("resolution"),
         iterations: arguments.count("iterations"),

@@ -14,7 +14,7 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::Topology;
 
-pub(crate) static LOUVAIN: Algorithm = Algorithm {
+pub static LOUVAIN: Algorithm = Algorithm {
     name: "louvain",
     group: Group::CommunitiesAndDensity,
     summary: "Communities by modularity.",
@@ -43,7 +43,7 @@ vertex id is first.",
     kernel: run,
 };
 
-pub(crate) fn parameters(arguments: &Arguments) -> LouvainParameters {
+pub fn parameters(arguments: &Arguments) -> LouvainParameters {
     LouvainParameters { resolution: arguments.real("resolution"), tolerance: arguments.real("tolerance") }
 }
 

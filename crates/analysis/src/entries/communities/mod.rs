@@ -1,8 +1,8 @@
 //! Communities and density: who is close-knit, and how closely.
 
-pub(crate) mod cdlp;
-pub(crate) mod kcore;
-pub(crate) mod lcc;
-pub(crate) mod leiden;
-pub(crate) mod louvain;
-pub(crate) mod triangles;
+pub mod cdlp;
+pub mod kcore;
+pub mod lcc;
+pub mod leiden;
+pub mod louvain;
+pub mod triangles;

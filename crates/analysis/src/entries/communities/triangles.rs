@@ -13,7 +13,7 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::Topology;
 
-pub(crate) static TRIANGLES: Algorithm = Algorithm {
+pub static TRIANGLES: Algorithm = Algorithm {
     name: "triangles",
     group: Group::CommunitiesAndDensity,
     summary: "How many triangles each vertex is in.",

@@ -13,7 +13,7 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::Topology;
 
-pub(crate) static BETWEENNESS: Algorithm = Algorithm {
+pub static BETWEENNESS: Algorithm = Algorithm {
     name: "betweenness",
     group: Group::WhoMatters,
     summary: "How many shortest paths lead through each vertex.",
@@ -47,7 +47,7 @@ The exact result searches from every vertex: above about 100,000 vertices, use a
     kernel: run,
 };
 
-pub(crate) fn parameters(arguments: &Arguments) -> BetweennessParameters {
+pub fn parameters(arguments: &Arguments) -> BetweennessParameters {
     BetweennessParameters {
         sources: arguments.sources(),
         direction: arguments.direction(),

@@ -13,7 +13,7 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::Topology;
 
-pub(crate) static CLOSENESS: Algorithm = Algorithm {
+pub static CLOSENESS: Algorithm = Algorithm {
     name: "closeness",
     group: Group::WhoMatters,
     summary: "How near each vertex is to all others.",
@@ -40,7 +40,7 @@ The exact result searches from every vertex: above about 100,000 vertices, use a
     kernel: run,
 };
 
-pub(crate) fn parameters(arguments: &Arguments) -> ClosenessParameters {
+pub fn parameters(arguments: &Arguments) -> ClosenessParameters {
     ClosenessParameters { pivots: arguments.sources(), direction: arguments.direction() }
 }
 

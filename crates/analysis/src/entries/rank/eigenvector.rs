@@ -14,7 +14,7 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::Topology;
 
-pub(crate) static EIGENVECTOR: Algorithm = Algorithm {
+pub static EIGENVECTOR: Algorithm = Algorithm {
     name: "eigenvector",
     group: Group::WhoMatters,
     summary: "Importance of each vertex, from the importance of its in-neighbours.",
@@ -41,7 +41,7 @@ pub(crate) static EIGENVECTOR: Algorithm = Algorithm {
     kernel: run,
 };
 
-pub(crate) fn parameters(arguments: &Arguments) -> EigenvectorParameters {
+pub fn parameters(arguments: &Arguments) -> EigenvectorParameters {
     EigenvectorParameters {
         iterations: arguments.count("iterations"),
         tolerance: arguments.real("tolerance"),

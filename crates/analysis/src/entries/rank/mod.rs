@@ -1,7 +1,7 @@
 //! Who matters: ranks and centralities.
 
-pub(crate) mod betweenness;
-pub(crate) mod closeness;
-pub(crate) mod eigenvector;
-pub(crate) mod pagerank;
-pub(crate) mod personalized_pagerank;
+pub mod betweenness;
+pub mod closeness;
+pub mod eigenvector;
+pub mod pagerank;
+pub mod personalized_pagerank;

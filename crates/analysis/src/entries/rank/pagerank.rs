@@ -14,7 +14,7 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::Topology;
 
-pub(crate) static PAGERANK: Algorithm = Algorithm {
+pub static PAGERANK: Algorithm = Algorithm {
     name: "pagerank",
     group: Group::WhoMatters,
     summary: "Importance of each vertex, as the share of a random walk's time spent there.",
@@ -42,7 +42,7 @@ pub(crate) static PAGERANK: Algorithm = Algorithm {
     kernel: run,
 };
 
-pub(crate) fn parameters(arguments: &Arguments) -> PageRankParameters {
+pub fn parameters(arguments: &Arguments) -> PageRankParameters {
     PageRankParameters {
         damping: arguments.real("damping"),
         iterations: arguments.count("iterations"),

@@ -14,7 +14,7 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::Topology;
 
-pub(crate) static PERSONALIZED_PAGERANK: Algorithm = Algorithm {
+pub static PERSONALIZED_PAGERANK: Algorithm = Algorithm {
     name: "personalized_pagerank",
     group: Group::WhoMatters,
     summary: "How near each vertex is to given vertices, by random walks that restart there.",
@@ -45,7 +45,7 @@ since most scores may be close to 0.",
     kernel: run,
 };
 
-pub(crate) fn parameters(arguments: &Arguments) -> PersonalizedPageRankParameters {
+pub fn parameters(arguments: &Arguments) -> PersonalizedPageRankParameters {
     PersonalizedPageRankParameters {
         damping: arguments.real("damping"),
         iterations: arguments.count("iterations"),

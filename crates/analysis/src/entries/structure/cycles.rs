@@ -12,7 +12,7 @@ use evergraph_graph::count::counted;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, VertexId};
 
-pub(crate) static CYCLES: Algorithm = Algorithm {
+pub static CYCLES: Algorithm = Algorithm {
     name: "cycles",
     group: Group::ComponentsAndOrder,
     summary: "Simple cycles up to a length.",
@@ -43,7 +43,7 @@ pub(crate) static CYCLES: Algorithm = Algorithm {
     kernel: run,
 };
 
-pub(crate) fn parameters(arguments: &Arguments) -> CyclesParameters {
+pub fn parameters(arguments: &Arguments) -> CyclesParameters {
     CyclesParameters {
         length_min: arguments.count("length_min"),
         length_max: arguments.count("length_max"),

@@ -13,7 +13,7 @@ use evergraph_graph::count::counted;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, VertexId};
 
-pub(crate) static FLOW_RINGS: Algorithm = Algorithm {
+pub static FLOW_RINGS: Algorithm = Algorithm {
     name: "flow_rings",
     group: Group::ComponentsAndOrder,
     summary: "Cycles of payments that pass on about the same amount within a short time.",
@@ -57,7 +57,7 @@ edge that leaves its vertex.",
     kernel: run,
 };
 
-pub(crate) fn parameters(arguments: &Arguments) -> FlowRingParameters {
+pub fn parameters(arguments: &Arguments) -> FlowRingParameters {
     FlowRingParameters {
         length_min: arguments.whole("length_min"),
         length_max: arguments.whole("length_max"),

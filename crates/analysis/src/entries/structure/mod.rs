@@ -1,7 +1,7 @@
 //! Components and order: what hangs together, cycles, and the order of what has none.
 
-pub(crate) mod cycles;
-pub(crate) mod flow_rings;
-pub(crate) mod scc;
-pub(crate) mod topological_order;
-pub(crate) mod wcc;
+pub mod cycles;
+pub mod flow_rings;
+pub mod scc;
+pub mod topological_order;
+pub mod wcc;

@@ -12,7 +12,7 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::Topology;
 
-pub(crate) static SCC: Algorithm = Algorithm {
+pub static SCC: Algorithm = Algorithm {
     name: "scc",
     group: Group::ComponentsAndOrder,
     summary: "Strongly connected components: vertices that reach each other.",

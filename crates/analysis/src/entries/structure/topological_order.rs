@@ -14,7 +14,7 @@ use evergraph_graph::count::{Count, counted};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, VertexId};
 
-pub(crate) static TOPOLOGICAL_ORDER: Algorithm = Algorithm {
+pub static TOPOLOGICAL_ORDER: Algorithm = Algorithm {
     name: "topological_order",
     group: Group::ComponentsAndOrder,
     summary: "Every vertex after those that it depends on.",
@@ -39,7 +39,7 @@ topological order: the error names a cycle.",
 /// More vertices of a cycle than this are not worth reading.
 const CYCLE_SHOWN: usize = 20;
 
-pub(crate) fn parameters(arguments: &Arguments) -> TopologicalOrderParameters {
+pub fn parameters(arguments: &Arguments) -> TopologicalOrderParameters {
     TopologicalOrderParameters { direction: arguments.direction() }
 }
 

@@ -12,7 +12,7 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::Topology;
 
-pub(crate) static WCC: Algorithm = Algorithm {
+pub static WCC: Algorithm = Algorithm {
     name: "wcc",
     group: Group::ComponentsAndOrder,
     summary: "Connected components, ignoring the direction of edges.",

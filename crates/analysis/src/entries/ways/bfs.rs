@@ -14,7 +14,7 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::Topology;
 
-pub(crate) static BFS: Algorithm = Algorithm {
+pub static BFS: Algorithm = Algorithm {
     name: "bfs",
     group: Group::WaysAndNeighbourhoods,
     summary: "Distance of each vertex from a source, in edges.",
@@ -35,7 +35,7 @@ as in Graphalytics. In Python it is null.",
     kernel: run,
 };
 
-pub(crate) fn parameters(arguments: &Arguments) -> BfsParameters {
+pub fn parameters(arguments: &Arguments) -> BfsParameters {
     BfsParameters { direction: arguments.direction(), ..BfsParameters::default() }
 }
 

@@ -12,7 +12,7 @@ use evergraph_graph::count::counted;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 
-pub(crate) static K_HOP: Algorithm = Algorithm {
+pub static K_HOP: Algorithm = Algorithm {
     name: "k_hop",
     group: Group::WaysAndNeighbourhoods,
     summary: "The vertices within a few edges.",
@@ -39,7 +39,7 @@ pub(crate) static K_HOP: Algorithm = Algorithm {
     kernel: run,
 };
 
-pub(crate) fn parameters(arguments: &Arguments) -> KHopParameters {
+pub fn parameters(arguments: &Arguments) -> KHopParameters {
     let limit = arguments.optional_whole("limit").unwrap_or(u64::MAX);
     KHopParameters {
         direction: arguments.direction(),

@@ -14,7 +14,7 @@ use evergraph_graph::count::counted;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 
-pub(crate) static SHORTEST_PATH: Algorithm = Algorithm {
+pub static SHORTEST_PATH: Algorithm = Algorithm {
     name: "shortest_path",
     group: Group::WaysAndNeighbourhoods,
     summary: "One shortest path between two vertices.",
@@ -42,7 +42,7 @@ pub(crate) static SHORTEST_PATH: Algorithm = Algorithm {
     kernel: run,
 };
 
-pub(crate) fn parameters(input: &Input<'_>, arguments: &Arguments) -> Result<ShortestPathParameters> {
+pub fn parameters(input: &Input<'_>, arguments: &Arguments) -> Result<ShortestPathParameters> {
     Ok(ShortestPathParameters {
         direction: arguments.direction(),
         weight: input.weight(arguments.property("weight"), arguments.optional_real("missing_weight"))?,

@@ -15,7 +15,7 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::Topology;
 
-pub(crate) static SSSP: Algorithm = Algorithm {
+pub static SSSP: Algorithm = Algorithm {
     name: "sssp",
     group: Group::WaysAndNeighbourhoods,
     summary: "Distance of each vertex from a source, by edge weight.",
@@ -45,7 +45,7 @@ Python it is null.",
     kernel: run,
 };
 
-pub(crate) fn parameters(arguments: &Arguments) -> SsspParameters {
+pub fn parameters(arguments: &Arguments) -> SsspParameters {
     SsspParameters { direction: arguments.direction(), delta: arguments.optional_real("delta") }
 }
 

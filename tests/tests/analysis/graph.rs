@@ -1,12 +1,12 @@
 //! Graph: a database in memory, for tests to run algorithms on.
 
-use crate::algorithm::Algorithm;
-use crate::answer::Answer;
-use crate::arguments::Arguments;
-use crate::input::{Caller, Input};
-use crate::snapshot::Snapshot;
 use evergraph_algorithms::control::Control;
 use evergraph_algorithms::scope::Scope;
+use evergraph_analysis::algorithm::Algorithm;
+use evergraph_analysis::answer::Answer;
+use evergraph_analysis::arguments::Arguments;
+use evergraph_analysis::input::{Caller, Input};
+use evergraph_analysis::snapshot::Snapshot;
 use evergraph_engines::engine::AnyEngine;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -21,13 +21,13 @@ use evergraph_storage::open::{OpenOptions, OpenStore};
 use std::sync::Arc;
 
 /// A graph whose edges weigh 1.
-pub(crate) struct Graph {
+pub struct Graph {
     snapshot: Snapshot,
 }
 
 impl Graph {
     /// Vertices from 0 on, and edges between them.
-    pub(crate) fn new(vertices: u32, edges: &[(u32, u32)]) -> Self {
+    pub fn new(vertices: u32, edges: &[(u32, u32)]) -> Self {
         let options = OpenOptions { create: true, durability: Durability::None, ..OpenOptions::default() };
         let open = OpenStore::<AnyEngine>::open(Arc::new(MemoryDirectory::new("graph")), &options).unwrap();
         let mut transaction = open.store().begin();
@@ -45,12 +45,12 @@ impl Graph {
     }
 
     /// Runs `algorithm` on all of it.
-    pub(crate) fn run(&self, algorithm: &Algorithm, arguments: &Arguments) -> Result<Answer> {
+    pub fn run(&self, algorithm: &Algorithm, arguments: &Arguments) -> Result<Answer> {
         self.run_on(algorithm, arguments, self.snapshot.budget())
     }
 
     /// The same with memory from `budget`.
-    pub(crate) fn run_on(
+    pub fn run_on(
         &self,
         algorithm: &Algorithm,
         arguments: &Arguments,
@@ -62,7 +62,7 @@ impl Graph {
     }
 
     /// Ids of vertices in the lists that it freezes into: those between the last and the end of its group included.
-    pub(crate) fn bound(&self) -> u64 {
+    pub fn bound(&self) -> u64 {
         u64::from(self.snapshot.freeze(&Projection::all(Direction::Out)).unwrap().bound())
     }
 }

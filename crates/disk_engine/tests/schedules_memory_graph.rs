@@ -28,7 +28,7 @@ use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::engine::{ChangedSince, Key};
-use evergraph_storage::sync::Mutex;
+use evergraph_storage::sync::{Mutex, schedules};
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use evergraph_storage::timeline::registry::Access;
 use std::collections::BTreeSet;
@@ -53,9 +53,9 @@ fn hub() -> ListId {
 /// Priority schedules find what random ones miss, and the other way round.
 fn check(run: fn()) {
     for depth in [3, 5] {
-        shuttle::check_pct(run, RUNS, depth);
+        shuttle::check_pct(run, schedules(RUNS), depth);
     }
-    shuttle::check_random(run, RUNS);
+    shuttle::check_random(run, schedules(RUNS));
 }
 
 fn join(threads: Vec<shuttle::thread::JoinHandle<()>>) {

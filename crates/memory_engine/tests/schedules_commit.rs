@@ -34,7 +34,7 @@ use evergraph_storage::log::recovery::{self, recover};
 use evergraph_storage::log::writer::Log;
 use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::store::{Parts, Store, StoreOptions};
-use evergraph_storage::sync::Mutex;
+use evergraph_storage::sync::{Mutex, schedules};
 use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 use evergraph_storage::sync::thread;
 use evergraph_storage::timeline::clock::{Readable, Timeline};
@@ -46,17 +46,12 @@ use std::sync::Arc;
 
 const RUNS: usize = 2000;
 
-/// How many schedules of each kind are tried: fewer in CI, whose time is short.
-fn runs() -> usize {
-    if std::env::var_os("CI").is_some() { RUNS / 4 } else { RUNS }
-}
-
 /// Priority schedules find more than random ones; each test runs both.
 fn check(scenario: impl Fn() + Send + Sync + Clone + 'static) {
     for depth in [3, 5] {
-        shuttle::check_pct(scenario.clone(), runs(), depth);
+        shuttle::check_pct(scenario.clone(), schedules(RUNS), depth);
     }
-    shuttle::check_random(scenario, runs());
+    shuttle::check_random(scenario, schedules(RUNS));
 }
 
 /// A store with two vertices of value 0, and the log that is to be closed.

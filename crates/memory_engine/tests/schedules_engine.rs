@@ -23,7 +23,7 @@ use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_memory_engine::segment::tail::TAIL_CAPACITY;
 use evergraph_storage::engine::{ChangedSince, Engine, Key};
 use evergraph_storage::index::changes::IndexChanges;
-use evergraph_storage::sync::Mutex;
+use evergraph_storage::sync::{Mutex, schedules};
 use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use evergraph_storage::timeline::registry::Access;
@@ -33,11 +33,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const RUNS: usize = 4000;
-
-/// How many schedules of each kind are tried: fewer in CI, whose time is short.
-fn runs() -> usize {
-    if std::env::var_os("CI").is_some() { RUNS / 4 } else { RUNS }
-}
 const TYPE: TypeId = TypeId(0);
 
 struct Database {
@@ -173,9 +168,9 @@ fn run(bodies: &[fn(&Database)]) {
 /// Priority schedules find what random ones miss, and the other way round.
 fn check(bodies: &'static [fn(&Database)]) {
     for depth in [3, 5] {
-        shuttle::check_pct(move || run(bodies), runs(), depth);
+        shuttle::check_pct(move || run(bodies), schedules(RUNS), depth);
     }
-    shuttle::check_random(move || run(bodies), runs());
+    shuttle::check_random(move || run(bodies), schedules(RUNS));
 }
 
 #[test]
@@ -279,12 +274,12 @@ const ALL_AND_SLOW: [fn(&Database); 7] =
 
 #[test]
 fn views_and_conflicts_hold_in_random_schedules() {
-    shuttle::check_random(|| run(&ALL), runs());
-    shuttle::check_random(|| run(&ALL_AND_SLOW), runs());
+    shuttle::check_random(|| run(&ALL), schedules(RUNS));
+    shuttle::check_random(|| run(&ALL_AND_SLOW), schedules(RUNS));
 }
 
 #[test]
 fn views_and_conflicts_hold_in_priority_schedules() {
-    shuttle::check_pct(|| run(&ALL), runs(), 3);
-    shuttle::check_pct(|| run(&ALL_AND_SLOW), runs(), 3);
+    shuttle::check_pct(|| run(&ALL), schedules(RUNS), 3);
+    shuttle::check_pct(|| run(&ALL_AND_SLOW), schedules(RUNS), 3);
 }

@@ -27,6 +27,13 @@ use shuttle::sync as base;
 #[cfg(not(any(shuttle, tsan)))]
 use std::sync as base;
 
+/// How many schedules a test explores where `make test` explores `all`: a tenth in CI, whose time is short.
+#[cfg(shuttle)]
+#[must_use]
+pub fn schedules(all: usize) -> usize {
+    if std::env::var_os("CI").is_some() { all.div_ceil(10) } else { all }
+}
+
 /// Atomics; each user says what it publishes and who reads it.
 pub mod atomic {
     #[cfg(loom)]

@@ -15,7 +15,7 @@ use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_storage::index::property_index::PropertyIndex;
-use evergraph_storage::sync::{ArcCell, Mutex};
+use evergraph_storage::sync::{ArcCell, Mutex, schedules};
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use evergraph_storage::timeline::registry::Access;
 use std::sync::Arc;
@@ -144,13 +144,13 @@ fn scenario(kind: IndexKind) {
 #[test]
 fn who_reads_what_an_index_serves_finds_every_holder_in_random_schedules() {
     for kind in IndexKind::BY_VALUE {
-        shuttle::check_random(move || scenario(kind), RUNS);
+        shuttle::check_random(move || scenario(kind), schedules(RUNS));
     }
 }
 
 #[test]
 fn who_reads_what_an_index_serves_finds_every_holder_in_priority_schedules() {
     for kind in IndexKind::BY_VALUE {
-        shuttle::check_pct(move || scenario(kind), RUNS, 3);
+        shuttle::check_pct(move || scenario(kind), schedules(RUNS), 3);
     }
 }

@@ -19,14 +19,14 @@ use evergraph_storage::log::frame::payload_crc;
 use evergraph_storage::log::options::{Durability, LogOptions};
 use evergraph_storage::log::recovery::{Replay, recover};
 use evergraph_storage::log::writer::Log;
-use evergraph_storage::sync::Mutex;
+use evergraph_storage::sync::{Mutex, schedules};
 use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 use evergraph_storage::sync::thread;
 
 /// Priority schedules find more than random ones; each test runs both.
 fn check(test: fn()) {
-    shuttle::check_pct(test, 3_000, 3);
-    shuttle::check_random(test, 3_000);
+    shuttle::check_pct(test, schedules(3_000), 3);
+    shuttle::check_random(test, schedules(3_000));
 }
 
 /// A log with two commits a file, and the latch of its front.

@@ -19,9 +19,9 @@ use evergraph_storage::log::frame::payload_crc;
 use evergraph_storage::log::options::{Durability, LogOptions};
 use evergraph_storage::log::recovery::{Replay, recover};
 use evergraph_storage::log::writer::Log;
-use evergraph_storage::sync::{Mutex, schedules};
 use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 use evergraph_storage::sync::thread;
+use evergraph_storage::sync::{Mutex, schedules};
 
 /// Priority schedules find more than random ones; each test runs both.
 fn check(test: fn()) {

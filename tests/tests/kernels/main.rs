@@ -11,10 +11,11 @@ mod out_of_core;
 mod stores;
 
 use crate::kernels::answers;
-use crate::stores::{Same, any_changes, in_files, in_memory, on_disk};
+use crate::stores::{Same, any_changes, disk_engine, lists};
 use evergraph_algorithms::control::Control;
 use evergraph_algorithms::pagerank::{PageRankParameters, pagerank};
 use evergraph_disk_engine::engine::DiskEngine;
+use evergraph_engines::kind::EngineKind;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::filter::{Comparison, Condition, Filter};
@@ -81,21 +82,21 @@ proptest! {
         for projection in projections(&same) {
             let before = same.disk.store().budget().used_bytes();
             let (memory, disk) = (same.memory.store().snapshot(), same.disk.store().snapshot());
-            let expected = answers(&in_memory(memory.freeze(&projection).unwrap()), memory.budget());
-            let found = answers(&on_disk(disk.freeze(&projection).unwrap()), disk.budget());
+            let expected = answers(&lists(memory.freeze(&projection).unwrap()), memory.budget());
+            let found = answers(&lists(disk.freeze(&projection).unwrap()), disk.budget());
             prop_assert_eq!(expected.len(), found.len());
             for ((kernel, expected), (_, found)) in expected.iter().zip(&found) {
                 prop_assert!(agree(expected, found), "{kernel} of {projection:?}: {expected}, {found}");
             }
             let mapped = same.mapped.store().snapshot();
-            let found = answers(&in_files(mapped.freeze(&projection).unwrap()), mapped.budget());
+            let found = answers(&lists(mapped.freeze(&projection).unwrap()), mapped.budget());
             prop_assert_eq!(expected.len(), found.len());
             for ((kernel, expected), (_, found)) in expected.iter().zip(&found) {
                 prop_assert!(agree(expected, found), "mapped: {kernel} of {projection:?}: {expected}, {found}");
             }
             drop((memory, disk, mapped));
             prop_assert_eq!(same.mapped.store().budget().used_bytes(), 0);
-            let cached = |same: &Same| same.disk.store().engine().page_reader().statistics().bytes;
+            let cached = |same: &Same| disk_engine(&same.disk).page_reader().statistics().bytes;
             prop_assert!(same.disk.store().budget().used_bytes() - cached(&same) <= before);
         }
     }
@@ -105,7 +106,7 @@ proptest! {
 fn a_set_flag_stops_a_kernel() {
     let same = Same::new(&stores::fixed_changes());
     let snapshot = same.disk.store().snapshot();
-    let lists = on_disk(snapshot.freeze(&Projection::all(Direction::Both)).unwrap());
+    let lists = lists(snapshot.freeze(&Projection::all(Direction::Both)).unwrap());
     let flag = CancelFlag::default();
     flag.cancel();
     let control = Control::new(snapshot.budget()).with_cancel(&flag);
@@ -126,7 +127,7 @@ fn a_damaged_page_is_an_error_of_the_visit_that_names_file_and_offset() {
         damaged += 1;
     }
     assert!(damaged > 0);
-    let open = stores::open::<DiskEngine>(directory);
+    let open = stores::open(EngineKind::Disk, directory);
     let error = open.and_then(|open| {
         let lists = open.store().snapshot().freeze(&Projection::all(Direction::Out))?;
         lists.visit(Direction::Out, 0..lists.bound(), &mut PieceBuffer::default(), |_, _| Visit::Continue)

@@ -1,12 +1,12 @@
 //! Kernels out of core: the answers of lists in memory, by passes over the files and by temporary ones.
 
-use crate::stores::{self, Same, any_changes, dense_changes, fixed_changes, in_memory, on_disk};
+use crate::stores::{self, Same, any_changes, dense_changes, fixed_changes, lists};
 use evergraph_algorithms::control::{Control, Progress};
 use evergraph_algorithms::kcore::{KCore, kcore};
 use evergraph_algorithms::lcc::{Lcc, LccParameters, lcc};
 use evergraph_algorithms::triangles::{Triangles, triangles};
 use evergraph_analysis::lists::Lists;
-use evergraph_disk_engine::engine::DiskEngine;
+use evergraph_engines::kind::EngineKind;
 use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -69,8 +69,8 @@ proptest! {
         let names = same.directory.list().unwrap();
         for projection in projections(&same) {
             let (memory, disk) = (same.memory.store().snapshot(), same.disk.store().snapshot());
-            let expected = answers(&in_memory(memory.freeze(&projection).unwrap()), &Control::default()).unwrap();
-            let lists = on_disk(disk.freeze(&projection).unwrap());
+            let expected = answers(&lists(memory.freeze(&projection).unwrap()), &Control::default()).unwrap();
+            let lists = lists(disk.freeze(&projection).unwrap());
             let (budget, phases) = (NoLists::new(), Mutex::new(BTreeSet::new()));
             let watch = |progress: Progress| {
                 phases.lock().insert(progress.phase);
@@ -92,7 +92,7 @@ proptest! {
 fn the_memory_engine_has_no_scratch_and_says_what_it_lacks() {
     let same = Same::new(&fixed_changes());
     let snapshot = same.memory.store().snapshot();
-    let lists = in_memory(snapshot.freeze(&Projection::all(Direction::Both)).unwrap());
+    let lists = lists(snapshot.freeze(&Projection::all(Direction::Both)).unwrap());
     let budget = NoLists::new();
     let control = Control::new(&budget);
     assert!(kcore(&lists, &control).is_ok());
@@ -109,10 +109,10 @@ fn the_memory_engine_has_no_scratch_and_says_what_it_lacks() {
 #[test]
 fn a_full_disk_a_broken_one_and_a_flag_end_a_kernel_and_leave_nothing() {
     let failing = FailingDirectory::new(Arc::new(MemoryDirectory::new("some/folder")));
-    let open = stores::open_in::<DiskEngine>(Arc::new(failing.clone())).unwrap();
+    let open = stores::open_in(EngineKind::Disk, Arc::new(failing.clone())).unwrap();
     stores::write(&open, &dense_changes(), &mut |_| {});
     let snapshot = open.store().snapshot();
-    let lists = on_disk(snapshot.freeze(&Projection::all(Direction::Both)).unwrap());
+    let lists = lists(snapshot.freeze(&Projection::all(Direction::Both)).unwrap());
     let (names, budget) = (failing.list().unwrap(), NoLists::new());
     let expected = triangles(&lists, &Control::default()).unwrap();
     assert_eq!(expected.total(), 20 * 19 * 18 / 6);

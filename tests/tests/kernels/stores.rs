@@ -2,20 +2,15 @@
 
 use evergraph_analysis::lists::Lists;
 use evergraph_disk_engine::engine::DiskEngine;
-use evergraph_disk_engine::file::csr_file::CsrFile;
 use evergraph_disk_engine::pick::limits::PickLimits;
-use evergraph_disk_engine::topology::disk_topology::DiskTopology;
+use evergraph_engines::engine::AnyEngine;
+use evergraph_engines::kind::EngineKind;
 use evergraph_engines::topology::AnyTopology;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, KeyId, TypeId, VertexId};
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::{GraphView, NeighborBatch, NeighborCursor, VertexCursor};
-use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
-use evergraph_mapped_engine::freeze::frozen::FrozenGraph;
-use evergraph_memory_engine::engine::MemoryEngine;
-use evergraph_memory_engine::frozen::FrozenTopology;
-use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::environment::Environment;
 use evergraph_storage::io::memory::MemoryDirectory;
@@ -73,14 +68,15 @@ pub fn dense_changes() -> Changes {
 }
 
 /// Opens the database in `directory`, without threads.
-pub fn open<E: DurableEngine>(directory: MemoryDirectory) -> Result<OpenStore<E>> {
-    open_in(Arc::new(directory))
+pub fn open(engine: EngineKind, directory: MemoryDirectory) -> Result<OpenStore<AnyEngine>> {
+    open_in(engine, Arc::new(directory))
 }
 
 /// The same in any directory.
-pub fn open_in<E: DurableEngine>(directory: Arc<dyn Directory>) -> Result<OpenStore<E>> {
+pub fn open_in(engine: EngineKind, directory: Arc<dyn Directory>) -> Result<OpenStore<AnyEngine>> {
     let environment = Environment::simulated(1);
     let options = OpenOptions {
+        engine: Some(engine.name()),
         durability: Durability::None,
         memory_limit_bytes: 64 << 20,
         environment,
@@ -100,11 +96,11 @@ pub fn flip_bits_of_pages(directory: &MemoryDirectory, name: &str) {
     file.write_at(&[byte[0] ^ 4], 4096 + 100).unwrap();
 }
 
-/// The same graph in all engines.
+/// The same graph in all engines, as the one type that is compiled above them.
 pub struct Same {
-    pub memory: OpenStore<MemoryEngine>,
-    pub disk: OpenStore<DiskEngine>,
-    pub mapped: OpenStore<MappedEngine>,
+    pub memory: OpenStore<AnyEngine>,
+    pub disk: OpenStore<AnyEngine>,
+    pub mapped: OpenStore<AnyEngine>,
     pub directory: MemoryDirectory,
     pub weight: KeyId,
 }
@@ -112,11 +108,11 @@ pub struct Same {
 impl Same {
     pub fn new(changes: &Changes) -> Self {
         let directory = MemoryDirectory::new("disk");
-        let memory = open::<MemoryEngine>(MemoryDirectory::new("memory")).unwrap();
-        let disk = open::<DiskEngine>(directory.clone()).unwrap();
+        let memory = open(EngineKind::Memory, MemoryDirectory::new("memory")).unwrap();
+        let disk = open(EngineKind::Disk, directory.clone()).unwrap();
         write(&memory, changes, &mut |_| {});
         write(&disk, changes, &mut |transaction| settle(&disk, transaction));
-        let mapped = open::<MappedEngine>(MemoryDirectory::new("mapped")).unwrap();
+        let mapped = open(EngineKind::Mapped, MemoryDirectory::new("mapped")).unwrap();
         write(&mapped, changes, &mut |transaction| settle_mapped(&mapped, transaction));
         let weight = disk.store().snapshot().catalogue().key("weight").unwrap();
         Self { memory, disk, mapped, directory, weight }
@@ -124,31 +120,27 @@ impl Same {
 }
 
 /// Frozen lists as the type that kernels are compiled for.
-pub fn in_memory(lists: FrozenTopology) -> Lists {
-    Lists::from(AnyTopology::Memory(lists))
+pub fn lists(frozen: AnyTopology) -> Lists {
+    Lists::from(frozen)
 }
 
-/// The same of the disk engine's.
-pub fn on_disk(lists: DiskTopology<CsrFile>) -> Lists {
-    Lists::from(AnyTopology::Disk(lists))
-}
-
-/// The same of the mapped engine's.
-pub fn in_files(lists: FrozenGraph) -> Lists {
-    Lists::from(AnyTopology::Mapped(lists))
+/// The disk engine below a store.
+pub fn disk_engine(open: &OpenStore<AnyEngine>) -> &DiskEngine {
+    let AnyEngine::Disk(engine) = open.store().engine() else { panic!("made by the disk engine") };
+    engine
 }
 
 /// After some transactions, what was written becomes a file of L0; after others, files of L0 become a level.
-fn settle(disk: &OpenStore<DiskEngine>, transaction: usize) {
+fn settle(disk: &OpenStore<AnyEngine>, transaction: usize) {
     let limits = PickLimits { flushed_runs: 2, flushed_bytes_max: 1 << 30, size_ratio: 2, base_bytes: 1 };
     if transaction % 4 != 3 {
         disk.checkpoint(&mut |_| ControlFlow::Continue(())).unwrap();
     }
-    while transaction % 3 == 1 && disk.store().engine().compact_by(&limits).unwrap() {}
+    while transaction % 3 == 1 && disk_engine(disk).compact_by(&limits).unwrap() {}
 }
 
 /// After some transactions, what was written becomes bodies; after others, runs in files.
-fn settle_mapped(mapped: &OpenStore<MappedEngine>, transaction: usize) {
+fn settle_mapped(mapped: &OpenStore<AnyEngine>, transaction: usize) {
     if transaction % 3 == 1 {
         mapped.store().engine().merge_everything();
     }
@@ -158,7 +150,7 @@ fn settle_mapped(mapped: &OpenStore<MappedEngine>, transaction: usize) {
 }
 
 /// Commits `changes`; `written` is told the number of each transaction.
-pub fn write<E: DurableEngine>(open: &OpenStore<E>, changes: &Changes, written: &mut dyn FnMut(usize)) {
+pub fn write(open: &OpenStore<AnyEngine>, changes: &Changes, written: &mut dyn FnMut(usize)) {
     let weight_of = |weight: u8| Value::F64(f64::from(weight) / 8.0);
     let store = open.store();
     store

@@ -7,13 +7,13 @@ use crate::options::Options;
 use crate::path::existing;
 use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::kind::EngineKind;
-use evergraph_engines::persistent_memory::{PersistentMemory, placed};
+use evergraph_engines::persistent_memory::{PersistentMemory, is_written_by_stores, placed};
 use evergraph_graph::error::Result;
 use evergraph_storage::backup::{BackupProgress, BackupSummary};
 use evergraph_storage::checkpoint::contract::{CheckpointOutcome, OnCheckpointProgress};
 use evergraph_storage::checkpoint::report::{CheckProgress, Report};
 use evergraph_storage::conversion::run::ConversionSummary;
-use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::disk::DiskDirectory;
 use evergraph_storage::open::{check_with, salvage};
 use evergraph_storage::salvage::salvaged::Salvaged;
@@ -85,6 +85,30 @@ impl Database {
     ) -> Result<Report> {
         let directory = placed(existing(path.as_ref())?, options.persistent_memory)?;
         check_with::<AnyEngine>(directory, options.to_open_options(), progress)
+    }
+
+    /// As [`Database::check_files_with`], of a copy that was just written, wherever that lies: the backup of a database in
+    /// persistent memory may be on any disk, and is then opened as [`PersistentMemory::Emulated`], whatever the options say. It is
+    /// durable again when the check returns.
+    ///
+    /// # Errors
+    /// As [`Database::check_files`].
+    pub fn check_copy(
+        path: impl AsRef<Path>,
+        options: &Options,
+        progress: &mut CheckProgress<'_>,
+    ) -> Result<Report> {
+        let files = existing(path.as_ref())?;
+        if !is_written_by_stores(&files) {
+            return check_with::<AnyEngine>(Arc::new(files), options.to_open_options(), progress);
+        }
+        let directory = placed(existing(path.as_ref())?, PersistentMemory::Emulated)?;
+        let report = check_with::<AnyEngine>(directory, options.to_open_options(), progress)?;
+        // An emulation leaves what opening and closing wrote to the system.
+        for name in files.list()? {
+            files.open(&name, OpenMode::Read)?.sync_data()?;
+        }
+        Ok(report)
     }
 
     /// Writes the graph of a new snapshot to the directory `path`, which is new or empty, as a database of `engine`, while

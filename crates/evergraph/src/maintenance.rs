@@ -99,10 +99,7 @@ impl Database {
         progress: &mut CheckProgress<'_>,
     ) -> Result<Report> {
         let files = existing(path.as_ref())?;
-        if !is_written_by_stores(&files) {
-            return check_with::<AnyEngine>(Arc::new(files), options.to_open_options(), progress);
-        }
-        let directory = placed(existing(path.as_ref())?, PersistentMemory::Emulated)?;
+        let directory = anywhere(existing(path.as_ref())?)?;
         let report = check_with::<AnyEngine>(directory, options.to_open_options(), progress)?;
         // An emulation leaves what opening and closing wrote to the system.
         for name in files.list()? {
@@ -153,7 +150,8 @@ impl Database {
 
     /// Reads the database at `path`, damaged or not, which must not be open, and writes the verified data to
     /// the directory `target`, which is new or empty: vertices and edges keep their ids, and names and
-    /// indexes are the same. What is missing is listed. Not a byte at `path` is changed.
+    /// indexes are the same. What is missing is listed. Not a byte at `path` is changed. A database in persistent memory may
+    /// have been copied to any disk.
     ///
     /// # Errors
     /// `corrupt` if the names are lost; `not_found`; `busy`; `invalid` for another engine, a newer format
@@ -163,9 +161,18 @@ impl Database {
         target: impl AsRef<Path>,
         progress: &mut CheckProgress<'_>,
     ) -> Result<Salvaged> {
-        let damaged = placed(existing(path.as_ref())?, PersistentMemory::AsCreated)?;
+        let damaged = anywhere(existing(path.as_ref())?)?;
         into_new(target.as_ref(), |target| salvage::<AnyEngine>(&*damaged, target, progress))
     }
+}
+
+/// `directory`, on whichever disk it lies: as an emulation of persistent memory if its files are those of a database there.
+fn anywhere(directory: DiskDirectory) -> Result<Arc<dyn Directory>> {
+    let memory = match is_written_by_stores(&directory) {
+        true => PersistentMemory::Emulated,
+        false => PersistentMemory::AsCreated,
+    };
+    placed(directory, memory)
 }
 
 /// Does `work` in the directory `path`, which is created if it does not exist, and removed again if that fails.

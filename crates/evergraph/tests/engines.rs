@@ -126,7 +126,7 @@ fn too_little_memory_for_the_disk_engine_is_refused_with_what_it_needs() {
 #[test]
 fn a_database_in_persistent_memory_is_opened_where_stores_are_durable_or_as_an_emulation() {
     let folder = tempfile::tempdir().unwrap();
-    let [path, plain, copy] = ["fast", "plain", "copy"].map(|name| folder.path().join(name));
+    let [path, plain, copy, saved] = ["fast", "plain", "copy", "saved"].map(|name| folder.path().join(name));
     let emulated = Options {
         engine: Some(EngineKind::Mapped),
         persistent_memory: PersistentMemory::Emulated,
@@ -153,6 +153,8 @@ fn a_database_in_persistent_memory_is_opened_where_stores_are_durable_or_as_an_e
     let found =
         Database::check_copy(&copy, &Options::default(), &mut |_, _, _| ControlFlow::Continue(())).unwrap();
     assert!(found.is_healthy() && found.vertices_count == 100, "{found:?}");
+    let made = Database::salvage(&copy, &saved, &mut |_, _, _| ControlFlow::Continue(())).unwrap();
+    assert!(made.is_complete() && made.vertices_count == 100, "{made:?}");
 
     // Where the machine has persistent memory under its temporary files, none of these is refused.
     let is_there = Options { persistent_memory: PersistentMemory::Required, ..emulated.clone() };

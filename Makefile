@@ -232,7 +232,7 @@ replica-long: toolchain ## Long tests of the replica: 20,000 power cuts, 1,000 k
 	@echo "== a transaction of three million rows, rolled back and committed"
 	$(Q)EVERGRAPH_REPLICA_LARGE_ROWS=$(or $(ROWS),3000000) $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) --test large -- --nocapture
 
-kill: toolchain ## Kill the real program in mid-work: CYCLES=1000 times, at SEED's moments; ENGINE=disk or memory for one
+kill: toolchain ## Kill the real program in mid-work: CYCLES=1000 times, at SEED's moments; ENGINE=disk, mapped or memory for one
 	@echo "== $(or $(CYCLES),1000) kills of a process that writes, opens, imports or makes a checkpoint, and faults below it"
 	$(Q)EVERGRAPH_KILL_CYCLES="$(or $(CYCLES),1000)" $(if $(SEED),EVERGRAPH_KILL_SEED="$(SEED)") $(if $(ENGINE),EVERGRAPH_KILL_ENGINE="$(ENGINE)") \
 	    CARGO_TERM_COLOR=never \

@@ -123,8 +123,12 @@ def open(  # noqa: A001 - as the standard library's modules do
         processes read.
     CorruptionError
         If a file is damaged; the message names file and offset.
+    IoError
+        If the system refuses a read or a write of the database's files. With `read_only`, if this process may not
+        write the files ``live`` and ``reader-...`` in the directory. For a database in persistent memory, if the
+        file system does not accept ``MAP_SYNC``.
     NotFoundError
-        If the database does not exist and `create` is false.
+        If the database does not exist and `create` is false, or with `read_only`.
 
     Examples
     --------

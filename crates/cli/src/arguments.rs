@@ -126,7 +126,7 @@ pub struct Global {
     pub compaction_threads: Option<u16>,
     /// Whether a database of the mapped engine lies in persistent memory: as-created (it does if it was created so), required
     /// (its folder must accept MAP_SYNC), emulated (as if it did, for tests: a power cut loses commits).
-    #[arg(long, global = true, value_name = "WHERE", value_parser = persistent_memory, default_value = "as-created", hide_short_help = true)]
+    #[arg(long, global = true, value_name = "MODE", value_parser = persistent_memory, default_value = "as-created", hide_short_help = true)]
     pub persistent_memory: PersistentMemory,
     /// Read settings only from this file [default: EVERGRAPH_CONFIG; else evergraph.toml here, then in
     /// ~/.config/evergraph].

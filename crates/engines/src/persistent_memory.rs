@@ -112,7 +112,8 @@ pub fn placed(directory: DiskDirectory, memory: PersistentMemory) -> Result<Arc<
 }
 
 /// Whether only stores can write the files of the database in `directory`. What can't be read is told by whoever opens it.
-fn is_written_by_stores(directory: &DiskDirectory) -> bool {
+#[must_use]
+pub fn is_written_by_stores(directory: &DiskDirectory) -> bool {
     let has_arrays = directory.list().is_ok_and(|names| names.iter().any(|name| file_number(name).is_some()));
     let manifest = has_arrays.then(|| Manifest::read(directory, AnyEngine::opens).ok()).flatten();
     manifest.is_some_and(|manifest| {

@@ -7,13 +7,13 @@ use crate::options::Options;
 use crate::path::existing;
 use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::kind::EngineKind;
-use evergraph_engines::persistent_memory::{PersistentMemory, placed};
+use evergraph_engines::persistent_memory::{PersistentMemory, is_written_by_stores, placed};
 use evergraph_graph::error::Result;
 use evergraph_storage::backup::{BackupProgress, BackupSummary};
 use evergraph_storage::checkpoint::contract::{CheckpointOutcome, OnCheckpointProgress};
 use evergraph_storage::checkpoint::report::{CheckProgress, Report};
 use evergraph_storage::conversion::run::ConversionSummary;
-use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::disk::DiskDirectory;
 use evergraph_storage::open::{check_with, salvage};
 use evergraph_storage::salvage::salvaged::Salvaged;
@@ -87,6 +87,27 @@ impl Database {
         check_with::<AnyEngine>(directory, options.to_open_options(), progress)
     }
 
+    /// As [`Database::check_files_with`], of a copy that was just written, wherever that lies: the backup of a database in
+    /// persistent memory may be on any disk, and is then opened as [`PersistentMemory::Emulated`], whatever the options say. It is
+    /// durable again when the check returns.
+    ///
+    /// # Errors
+    /// As [`Database::check_files`].
+    pub fn check_copy(
+        path: impl AsRef<Path>,
+        options: &Options,
+        progress: &mut CheckProgress<'_>,
+    ) -> Result<Report> {
+        let files = existing(path.as_ref())?;
+        let directory = anywhere(existing(path.as_ref())?)?;
+        let report = check_with::<AnyEngine>(directory, options.to_open_options(), progress)?;
+        // An emulation leaves what opening and closing wrote to the system.
+        for name in files.list()? {
+            files.open(&name, OpenMode::Read)?.sync_data()?;
+        }
+        Ok(report)
+    }
+
     /// Writes the graph of a new snapshot to the directory `path`, which is new or empty, as a database of `engine`, while
     /// others continue to read and write: vertices and edges keep their ids, names and indexes are the same, and
     /// commits go on counting. So a graph that outgrows memory goes on as a database of the disk engine, and one in
@@ -129,7 +150,8 @@ impl Database {
 
     /// Reads the database at `path`, damaged or not, which must not be open, and writes the verified data to
     /// the directory `target`, which is new or empty: vertices and edges keep their ids, and names and
-    /// indexes are the same. What is missing is listed. Not a byte at `path` is changed.
+    /// indexes are the same. What is missing is listed. Not a byte at `path` is changed. A database in persistent memory may
+    /// have been copied to any disk.
     ///
     /// # Errors
     /// `corrupt` if the names are lost; `not_found`; `busy`; `invalid` for another engine, a newer format
@@ -139,9 +161,18 @@ impl Database {
         target: impl AsRef<Path>,
         progress: &mut CheckProgress<'_>,
     ) -> Result<Salvaged> {
-        let damaged = placed(existing(path.as_ref())?, PersistentMemory::AsCreated)?;
+        let damaged = anywhere(existing(path.as_ref())?)?;
         into_new(target.as_ref(), |target| salvage::<AnyEngine>(&*damaged, target, progress))
     }
+}
+
+/// `directory`, on whichever disk it lies: as an emulation of persistent memory if its files are those of a database there.
+fn anywhere(directory: DiskDirectory) -> Result<Arc<dyn Directory>> {
+    let memory = match is_written_by_stores(&directory) {
+        true => PersistentMemory::Emulated,
+        false => PersistentMemory::AsCreated,
+    };
+    placed(directory, memory)
 }
 
 /// Does `work` in the directory `path`, which is created if it does not exist, and removed again if that fails.

@@ -126,7 +126,7 @@ fn too_little_memory_for_the_disk_engine_is_refused_with_what_it_needs() {
 #[test]
 fn a_database_in_persistent_memory_is_opened_where_stores_are_durable_or_as_an_emulation() {
     let folder = tempfile::tempdir().unwrap();
-    let (path, plain) = (folder.path().join("fast"), folder.path().join("plain"));
+    let [path, plain, copy, saved] = ["fast", "plain", "copy", "saved"].map(|name| folder.path().join(name));
     let emulated = Options {
         engine: Some(EngineKind::Mapped),
         persistent_memory: PersistentMemory::Emulated,
@@ -147,7 +147,14 @@ fn a_database_in_persistent_memory_is_opened_where_stores_are_durable_or_as_an_e
     assert_eq!(beside.gremlin("g.V().count()").one::<i64>().unwrap(), 100);
     drop(beside);
     db.convert(&plain, EngineKind::Mapped, &mut |_, _, _| ControlFlow::Continue(())).unwrap();
+    db.backup(&copy, &mut |_| ControlFlow::Continue(())).unwrap();
     db.close().unwrap();
+    // A copy may lie on any disk.
+    let found =
+        Database::check_copy(&copy, &Options::default(), &mut |_, _, _| ControlFlow::Continue(())).unwrap();
+    assert!(found.is_healthy() && found.vertices_count == 100, "{found:?}");
+    let made = Database::salvage(&copy, &saved, &mut |_, _, _| ControlFlow::Continue(())).unwrap();
+    assert!(made.is_complete() && made.vertices_count == 100, "{made:?}");
 
     // Where the machine has persistent memory under its temporary files, none of these is refused.
     let is_there = Options { persistent_memory: PersistentMemory::Required, ..emulated.clone() };

@@ -343,7 +343,7 @@ pub trait Engine: Send + Sync + Sized + 'static {
     fn readable_grew(&self) {}
 
     /// The newest catalogue that another process shares, if this engine reads what another process writes: it names at least
-    /// what `pin` shows. With the registry of snapshots locked.
+    /// what `pin` shows. With the registry of snapshots locked, and in a store that reads only.
     #[inline]
     fn shared_catalogue(&self, pin: &Self::Pin) -> Option<Arc<Catalogue>> {
         let _ = pin;

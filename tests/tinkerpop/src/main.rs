@@ -39,7 +39,7 @@ struct Arguments {
     /// Runs them on a server, in each form that drivers send requests in, and says last how many pass in all forms.
     #[arg(long, conflicts_with = "batch_rows")]
     server: bool,
-    /// Storage engine of all databases: memory or disk.
+    /// Storage engine of all databases: memory, disk or mapped.
     #[arg(long, default_value = "memory")]
     engine: EngineKind,
     /// Scenarios at once; as many as there are processors if not said.

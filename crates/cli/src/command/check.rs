@@ -7,7 +7,7 @@ use crate::remote_job::tell;
 use crate::server_access::ServerAccessArguments;
 use crate::target::{Target, UncheckedUrl};
 use clap::Args;
-use evergraph::{Database, EngineKind, PersistentMemory};
+use evergraph::Database;
 use evergraph_client::admin::jobs::JobRequest;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_storage::checkpoint::report::Finding;
@@ -160,12 +160,7 @@ pub fn meter_of_check(meter: &Meter, context: &Context) -> impl FnMut(&str, u64,
 pub fn check_written(database: &Path, meter: &Meter, context: &Context) -> Result<()> {
     let name = database.display();
     let progress = &mut meter_of_check(meter, context);
-    let mut options = context.options.clone();
-    // What was said of the database that was copied goes with one engine only.
-    if Database::engine_at(database)? != EngineKind::Mapped {
-        options.persistent_memory = PersistentMemory::AsCreated;
-    }
-    let found = Database::check_files_with(database, &options, progress).map_err(|error| {
+    let found = Database::check_copy(database, &context.options, progress).map_err(|error| {
         let text = match error.kind() {
             ErrorKind::Cancelled => format!("{name} is complete, but was not checked"),
             _ => format!("check {name}, which is complete"),

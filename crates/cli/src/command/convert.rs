@@ -1,4 +1,4 @@
-//! `evergraph convert`: the graph of a database as a new database of the other engine, with the same ids.
+//! `evergraph convert`: the graph of a database as a new database of another engine, with the same ids.
 
 use crate::command::check::check_written;
 use crate::context::Context;
@@ -20,6 +20,7 @@ const AFTER_HELP: &str = "\
 Examples:
   evergraph convert social.eg large.eg --engine disk
   evergraph convert large.eg fast.eg --engine memory
+  evergraph convert social.eg shared.eg --engine mapped
   evergraph convert social.eg large.eg --engine disk --memory-limit 512MiB
 
 Vertices, edges, properties, names and indexes are the same in the new database,
@@ -29,6 +30,8 @@ remove it when you no longer need it.
 Which engine:
   memory  Graph in memory, log and checkpoints on disk: the fastest, as long as it fits.
   disk    Graph in files, memory below --memory-limit: for graphs larger than memory.
+  mapped  Graph in mapped files, read where it lies: for graphs that fit in memory and
+          are opened often, or read by several processes.
 
 A conversion reads the graph once, and checks the new database. It is complete or
 absent: after Ctrl-C or an error what was written is removed. What a crash leaves

@@ -65,6 +65,7 @@ fn a_database_in_persistent_memory_is_made_read_and_taken_away_as_an_emulation()
     }
     let with = |arguments: &[&str]| folder.run(&[arguments, &emulated[..]].concat()).succeeded();
     with(&["check", "fast.eg"]);
+    assert!(with(&["backup", "fast.eg", "copy.eg"]).out.contains("copied to copy.eg and checked"));
     with(&["convert", "fast.eg", "plain.eg", "--engine", "memory"]);
     answers_as_in_memory(&folder, "plain.eg");
 }

@@ -411,8 +411,7 @@ impl<const KEEPS_INDEXES: bool> Engine for NaiveEngine<KEEPS_INDEXES> {
     }
 
     fn shared_catalogue(&self, _pin: &Self::Pin) -> Option<Arc<Catalogue>> {
-        let shared = self.shared.lock();
-        shared.catalogue.as_ref().filter(|_| shared.is_read).map(|(_, catalogue)| Arc::clone(catalogue))
+        self.shared.lock().catalogue.as_ref().map(|(_, catalogue)| Arc::clone(catalogue))
     }
 
     fn snapshot_ended(&self) {}

@@ -80,7 +80,6 @@ fn a_store_that_reads_beside_one_that_writes_sees_commits_and_names_at_once() {
     let directory = MemoryDirectory::new("db");
     let writer = open::<NaiveEngine>(&directory, Durability::Sync).unwrap();
     let shared: Arc<dyn SharedReadable> = Arc::new(OtherTimeline(Arc::clone(writer.timeline())));
-    writer.engine().shared.lock().is_read = true;
     let reader = Store::assemble_reader(ReaderParts {
         engine: Arc::clone(writer.engine()),
         timeline: Arc::new(Timeline::new(Timestamp::ZERO, Readable::Shared(shared))),

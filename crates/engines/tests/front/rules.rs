@@ -1,4 +1,4 @@
-//! What the front promises, one rule a test, on both engines.
+//! What the front promises, one rule a test, on every engine.
 
 use crate::model::dump;
 use crate::naive_engine::{KeepingEngine, NaiveEngine};

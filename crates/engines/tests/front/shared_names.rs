@@ -7,8 +7,6 @@ use std::sync::Arc;
 /// What it was told so far.
 #[derive(Default)]
 pub struct SharedNames {
-    /// Whether a store reads it beside the one that writes: only then it has names for others.
-    pub is_read: bool,
     /// The newest catalogue, and the commit that made it.
     pub catalogue: Option<(Timestamp, Arc<Catalogue>)>,
     /// How often R may have grown.

@@ -1,8 +1,8 @@
 //! Catchers: which test catches which bug, and what it says then.
 //!
 //! A bug that is new has no catcher, and this file doesn't compile. Of several tests that fail, the one
-//! stands here whose subject the bug is, or the fastest; a test of the disk engine, if both engines can have
-//! the bug; and one history of the simulation, if it finds the
+//! stands here whose subject the bug is, or the fastest; a test of each other engine that can have the bug;
+//! and one history of the simulation, if it finds the
 //! bug as well: a bug that two independent harnesses catch proves something of both. Which history that is
 //! changes with the simulation: `EVERGRAPH_PLANTED=skip-sync EVERGRAPH_SIM_SHRINK_SECONDS=0 make crash
 //! ENGINE=memory IMAGES=20000 SEED=1 CARGO_FLAGS="--features planted"` looks for another one.
@@ -18,7 +18,7 @@ pub fn catchers(bug: Bug) -> impl Iterator<Item = Catcher> {
     [by_itself(bug), on_disk(bug), on_packed(bug), in_live(bug), simulated(bug)].into_iter().flatten()
 }
 
-/// The test of the disk engine that catches a bug that both engines can have.
+/// The test of the disk engine that catches a bug that others can have as well.
 fn on_disk(bug: Bug) -> Option<Catcher> {
     use Bug::*;
     let (tests, name, says): (_, _, &[&str]) = match bug {

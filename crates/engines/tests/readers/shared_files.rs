@@ -15,7 +15,6 @@ use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::open::{OpenOptions, OpenStore};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 fn disk(place: &tempfile::TempDir) -> Arc<dyn Directory> {
     Arc::new(DiskDirectory::open(place.path()).unwrap())
@@ -164,22 +163,16 @@ fn readers_come_and_go_while_writers_do() {
     let writer = open_writer(&directory);
     write(&writer, 10);
     drop(writer);
-    /// Ends the readers' loops, also when the writer's assertions fail.
-    struct SetAtEnd<'a>(&'a AtomicBool);
-    impl Drop for SetAtEnd<'_> {
-        fn drop(&mut self) {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
-
-    let is_done = AtomicBool::new(false);
+    let running = Arc::new(());
+    let watched = Arc::downgrade(&running);
     std::thread::scope(|scope| {
-        let _done = SetAtEnd(&is_done);
+        // Dropped at the end, also where an assertion of the writer fails: that ends the readers' loops.
+        let _running = running;
         for _ in 0..2 {
-            let (directory, is_done) = (disk(&place), &is_done);
+            let (directory, watched) = (disk(&place), &watched);
             scope.spawn(move || {
                 let mut newest = Timestamp::ZERO;
-                while !is_done.load(Ordering::Relaxed) {
+                while watched.strong_count() > 0 {
                     match open(&directory) {
                         Ok(reader) => {
                             let seen = check(&reader);

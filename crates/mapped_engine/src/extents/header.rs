@@ -3,7 +3,7 @@
 //! ```text
 //! OFFSET  SIZE   FIELD            (little-endian)
 //!      0     4   magic            "EvXt"
-//!      4     2   kind             1 body, 2 column, 3 index body, 4 batch of runs and small bodies
+//!      4     2   kind             1 body, 2 column, 3 index body, 4 batch of runs
 //!      6     2   version          1
 //!      8     8   payload bytes
 //!     16     8   segment          the number of what it belongs to, by its writer; 0 of a batch
@@ -55,7 +55,7 @@ pub enum ExtentKind {
     Column,
     /// The body of an index's segment.
     IndexBody,
-    /// Runs, and bodies smaller than a unit.
+    /// Runs of segments.
     Batch,
 }
 

@@ -165,7 +165,7 @@ pub trait Directory: Send + Sync + Debug {
     fn lock_unchanged(&self, name: &str) -> Result<Option<LockGuard>, IoError>;
 
     /// Whether another directory has this one's path by now: somebody moved or removed this one, and put that in its place. False
-    /// where a path leads nowhere else.
+    /// where the path leads to nothing, can't be looked up, or always leads here.
     ///
     /// # Errors
     /// What the system says.

@@ -525,6 +525,16 @@ mod tests {
     }
 
     #[test]
+    fn a_path_that_cannot_be_looked_up_leads_to_no_other_directory() {
+        let (_place, directory) = temporary();
+        let path = directory.location();
+        fs::remove_dir(path).unwrap();
+        // A link to itself, since permissions don't keep a superuser from looking.
+        std::os::unix::fs::symlink(path, path).unwrap();
+        assert!(!directory.is_replaced().unwrap());
+    }
+
+    #[test]
     fn allocated_bytes_are_zeros_that_occupy_space() {
         use std::os::unix::fs::MetadataExt;
 

@@ -79,17 +79,12 @@ impl Folder {
         }
     }
 
-    /// Whether `path` leads to another directory.
+    /// Whether `path` leads to another directory. A path that can't be looked up does not: it says nothing of this one.
     pub(crate) fn is_elsewhere(&self, path: &Path) -> Result<bool> {
         let open = rustix::fs::fstat(&self.0)?;
-        match rustix::fs::stat(path) {
-            Ok(found) => {
-                let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
-                Ok(is_folder && (found.st_dev, found.st_ino) != (open.st_dev, open.st_ino))
-            }
-            Err(Errno::NOENT | Errno::NOTDIR) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
+        let Ok(found) = rustix::fs::stat(path) else { return Ok(false) };
+        let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+        Ok(is_folder && (found.st_dev, found.st_ino) != (open.st_dev, open.st_ino))
     }
 
     /// Gives a file another name; what had that is gone.

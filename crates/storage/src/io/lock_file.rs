@@ -169,21 +169,13 @@ mod tests {
     use super::*;
     use crate::io::directory::Directory as _;
     use crate::io::disk::DiskDirectory;
-    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     fn temporary() -> (tempfile::TempDir, DiskDirectory) {
         let place = tempfile::tempdir().unwrap();
         let directory = DiskDirectory::open(place.path()).unwrap();
         (place, directory)
-    }
-
-    /// Ends other threads' loops, also when their test fails.
-    struct SetAtEnd<'a>(&'a AtomicBool);
-
-    impl Drop for SetAtEnd<'_> {
-        fn drop(&mut self) {
-            self.0.store(true, Ordering::Relaxed);
-        }
     }
 
     #[test]
@@ -215,14 +207,16 @@ mod tests {
         let (_place, directory) = temporary();
         assert_eq!(directory.lock_state("lock").unwrap(), LockState::Free);
         assert!(!directory.exists("lock").unwrap());
-        let is_done = AtomicBool::new(false);
+        let running = Arc::new(());
+        let watched = Arc::downgrade(&running);
         std::thread::scope(|scope| {
-            let _done = SetAtEnd(&is_done);
+            // Dropped at the end, also where an assertion fails: that ends the loops.
+            let _running = running;
             for _ in 0..4 {
                 let other = DiskDirectory::open(directory.location()).unwrap();
-                let is_done = &is_done;
+                let watched = &watched;
                 scope.spawn(move || {
-                    while !is_done.load(Ordering::Relaxed) {
+                    while watched.strong_count() > 0 {
                         let state = other.lock_state("lock").unwrap();
                         let this = std::process::id();
                         // The file is empty between a process' locking and its id.
@@ -244,7 +238,8 @@ mod tests {
     #[test]
     fn a_lock_whose_file_is_removed_by_its_holder_is_held_by_one_at_a_time() {
         let (_place, directory) = temporary();
-        let (holders, is_done) = (AtomicU32::new(0), AtomicBool::new(false));
+        let (holders, running) = (AtomicU32::new(0), Arc::new(()));
+        let watched = Arc::downgrade(&running);
         let take = |directory: &DiskDirectory| {
             let lock = match directory.lock_exclusive("lock") {
                 Ok(lock) => lock,
@@ -258,12 +253,13 @@ mod tests {
             drop(lock);
         };
         std::thread::scope(|scope| {
-            let _done = SetAtEnd(&is_done);
+            // Dropped at the end, also where an assertion fails: that ends the loops.
+            let _running = running;
             for _ in 0..3 {
                 let other = DiskDirectory::open(directory.location()).unwrap();
-                let (take, is_done) = (&take, &is_done);
+                let (take, watched) = (&take, &watched);
                 scope.spawn(move || {
-                    while !is_done.load(Ordering::Relaxed) {
+                    while watched.strong_count() > 0 {
                         take(&other);
                     }
                 });

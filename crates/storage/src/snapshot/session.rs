@@ -28,7 +28,7 @@ impl<E: Engine> Session<E> {
         let pin = |timestamp| {
             let pin = front.engine.pin(timestamp);
             // With the registry locked: the newest one stays.
-            if let Some(catalogue) = front.engine.shared_catalogue(&pin)
+            if let Some(catalogue) = front.shared_catalogue(&pin)
                 && !Arc::ptr_eq(&catalogue, &front.catalogue.load())
             {
                 front.catalogue.swap(catalogue);

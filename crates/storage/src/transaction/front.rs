@@ -62,6 +62,14 @@ impl<E: Engine> Front<E> {
         }
     }
 
+    /// The newest names that another process shares, in a store that reads them there. One that writes has its own.
+    pub(crate) fn shared_catalogue(&self, pin: &E::Pin) -> Option<Arc<Catalogue>> {
+        match &self.log_access {
+            LogAccess::Writes(_) => None,
+            LogAccess::Reads(_) => self.engine.shared_catalogue(pin),
+        }
+    }
+
     /// Why somebody may not write: see [`Owning`].
     pub(crate) fn not_owner(&self) -> Error {
         refusal(self.notes.newest(OWNER_NOTE).as_deref())

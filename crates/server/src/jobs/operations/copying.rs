@@ -73,7 +73,7 @@ fn back_up(control: &JobControl<'_>, output: &Output, is_checked: bool) -> Resul
     if is_checked {
         let memory_limit_bytes = database.store().budget().limit_bytes();
         let options = Options { create: false, memory_limit_bytes, ..Options::default() };
-        let found = Database::check_files_with(path, &options, &mut |part, done, total| {
+        let found = Database::check_copy(path, &options, &mut |part, done, total| {
             control.tell_on(part, done, (total > 0).then_some(total), "groups")
         })
         .inspect_err(|_| {

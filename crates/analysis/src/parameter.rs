@@ -173,23 +173,26 @@ const DIRECTIONS: &[(Direction, &str)] = &[
 ];
 
 /// A weight that may be chosen.
-pub(crate) const WEIGHT: Parameter =
+#[doc(hidden)]
+pub const WEIGHT: Parameter =
     Parameter::edge_property("weight", DefaultValue::Nothing("every edge counts 1"))
         .means("The edge property that is the weight: a number, not negative.");
 
 /// The weight of edges that have none.
-pub(crate) const MISSING_WEIGHT: Parameter =
+#[doc(hidden)]
+pub const MISSING_WEIGHT: Parameter =
     Parameter::optional_real("missing_weight", "W", RealRange::Any, "such an edge is an error")
         .means("The weight of edges without the property.")
         .needing("weight");
 
 /// How many vertices are drawn.
-pub(crate) const SAMPLE: Parameter =
-    Parameter::whole("sample", "N", 1, DefaultValue::Nothing("exact, from all"))
-        .means("Estimate from this many vertices, chosen at random.");
+#[doc(hidden)]
+pub const SAMPLE: Parameter = Parameter::whole("sample", "N", 1, DefaultValue::Nothing("exact, from all"))
+    .means("Estimate from this many vertices, chosen at random.");
 
 /// Which are drawn.
-pub(crate) const SEED: Parameter = Parameter::whole("seed", "N", 0, DefaultValue::Whole(0))
+#[doc(hidden)]
+pub const SEED: Parameter = Parameter::whole("seed", "N", 0, DefaultValue::Whole(0))
     .most(u64::MAX)
     .means("Seed of the random choice.")
     .needing("sample");

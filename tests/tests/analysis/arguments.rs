@@ -3,7 +3,7 @@
 use evergraph_algorithms::range::RealRange;
 use evergraph_algorithms::sources::Sources;
 use evergraph_analysis::arguments::{Argument, Arguments};
-use evergraph_analysis::parameter::{MISSING_WEIGHT, SAMPLE, SEED, WEIGHT};
+use evergraph_analysis::parameter::{MISSING_WEIGHT, Parameter, SAMPLE, SEED, WEIGHT};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, VertexId};
 

@@ -132,7 +132,8 @@ impl Algorithm {
     }
 
     /// What an answer takes for each vertex beyond what the kernel reserved: most of that is free when rows are made.
-    pub(crate) fn row_bytes(&self) -> u64 {
+    #[must_use]
+    pub fn row_bytes(&self) -> u64 {
         let rows = match self.order {
             Order::Highest | Order::Nearest | Order::InOrder => 4 + 8 * (self.columns.len() as u64 - 1),
             // A vertex, a number, and what numbers groups by their sizes.

@@ -126,7 +126,7 @@ pub fn lists(frozen: AnyTopology) -> Lists {
 
 /// The disk engine below a store.
 pub fn disk_engine(open: &OpenStore<AnyEngine>) -> &DiskEngine {
-    let AnyEngine::Disk(engine) = open.store().engine() else { panic!("made by the disk engine") };
+    let AnyEngine::Disk(engine) = &**open.store().engine() else { panic!("made by the disk engine") };
     engine
 }
 

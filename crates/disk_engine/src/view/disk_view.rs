@@ -11,12 +11,12 @@
 //! Source: disk-engine, section 5.
 
 use crate::file::csr_file::CsrFile;
-use crate::format::entries::range::EntryOrder;
 use crate::format::subject::{EdgeSide, Subject};
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::groups::GroupTable;
 use crate::index_table::{StoredIndexState, StoredIndexes};
 use crate::source::PropertyAnswer;
+use crate::view::index_reads::DiskEntries;
 use crate::view::merged_records::{MergedRecords, to_count};
 use crate::view::read_source::ReadSources;
 use crate::view::view_sources::ViewSources;
@@ -27,6 +27,8 @@ use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_storage::index::entry_bound::EntryBound;
+use evergraph_storage::index::entry_range::EntryOrder;
+use evergraph_storage::index::entry_reads::{items_of_value, pairs_between};
 use evergraph_storage::index::index_item::IndexItem;
 use evergraph_storage::view::{GroupBits, IndexAnswer, IndexSize, View, runs};
 use std::sync::Arc;
@@ -333,10 +335,9 @@ impl<L: ReadSources> View for DiskView<'_, L> {
         limit: usize,
         items: &mut Vec<I>,
     ) -> Result<IndexAnswer> {
-        match self.subject_of(index) {
-            Some(subject) => self.items_of_value(subject, value, after, limit, items),
-            None => Ok(IndexAnswer::No),
-        }
+        let Some(subject) = self.subject_of(index) else { return Ok(IndexAnswer::No) };
+        let entries = DiskEntries { view: self, index: subject, key: index.key };
+        items_of_value(&entries, value, after, limit, items)
     }
 
     fn between<I: IndexItem>(
@@ -348,9 +349,8 @@ impl<L: ReadSources> View for DiskView<'_, L> {
         pairs: &mut Vec<(Value, I)>,
     ) -> Result<IndexAnswer> {
         let order = if descending { EntryOrder::Descending } else { EntryOrder::Ascending };
-        match self.subject_of(index) {
-            Some(subject) => self.pairs_between((subject, index.key), places, order, limit, pairs),
-            None => Ok(IndexAnswer::No),
-        }
+        let Some(subject) = self.subject_of(index) else { return Ok(IndexAnswer::No) };
+        let entries = DiskEntries { view: self, index: subject, key: index.key };
+        pairs_between(&entries, places, order, limit, pairs)
     }
 }

@@ -4,6 +4,7 @@ use crate::body_store::column_table::{ColumnEntry, put_table};
 use crate::body_store::extent_bytes::ExtentBytes;
 use crate::body_store::stored_body::{CheckedArrays, StoredBody, StoredColumns};
 use crate::body_store::stored_column::StoredColumn;
+use crate::entries::entry_body::EntryBodyBuilder;
 use crate::extents::header::{ExtentHeader, ExtentKind};
 use crate::extents::table::Extents;
 use crate::files::segment_id::SegmentId;
@@ -67,6 +68,19 @@ impl BodyWriter<'_> {
         self.write(payload, checked, body.columns(), kept, Vec::new())
     }
 
+    /// The same of the entries of an index.
+    ///
+    /// # Errors
+    /// As [`BodyWriter::edges`].
+    pub fn entries(&self, built: EntryBodyBuilder) -> Result<StoredBody> {
+        if built.count() == 0 {
+            return Ok(StoredBody::empty());
+        }
+        let payload = built.finish();
+        let checked = CheckedArrays::Entries { bytes: payload.len() };
+        self.write(payload, checked, &[], &|_, _| None, Vec::new())
+    }
+
     fn write(
         &self,
         mut payload: Vec<u8>,
@@ -91,7 +105,7 @@ impl BodyWriter<'_> {
         };
         let entries: Vec<ColumnEntry> = stored.iter().map(entry).collect();
         put_table(&mut payload, &entries).map_err(|problem| Error::new(ErrorKind::Limit, problem))?;
-        let extent = self.extents.write(self.header(ExtentKind::Body), &payload)?;
+        let extent = self.extents.write(self.header(self.segment.body_kind()), &payload)?;
         Ok(StoredBody::written(extent, stored, checked))
     }
 

@@ -41,6 +41,8 @@ const IDLE: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// Merges after which what they replaced is looked through.
 const MERGES_A_PASS: u64 = 64;
+/// Entries of an index for each record that waits, at most, when it is merged only because nothing else is to do.
+const IDLE_ITEMS_A_RECORD: usize = 64;
 /// Vertices that are worth a merge, however few there are.
 const VERTICES_WORTH_A_MERGE_MIN: usize = 64;
 
@@ -78,6 +80,12 @@ impl MappedGraph {
     #[must_use]
     pub fn is_merge_due(&self, segment: &LiveSegment) -> bool {
         let waiting = segment.waiting();
+        if self.is_building(segment) {
+            return false;
+        }
+        if self.is_dropped(segment) {
+            return self.can_be_emptied(segment);
+        }
         waiting.records > self.records_due(segment.subject(), waiting.items)
     }
 
@@ -127,7 +135,9 @@ impl MappedGraph {
         }
         let mut largest: Option<(usize, Arc<LiveSegment>)> = None;
         self.groups().for_each_segment(|segment| {
-            let records = segment.records();
+            // Nobody merges an index before its scan is in it, or between its drop and when that is readable.
+            let waits = self.is_building(segment) || self.is_dropped(segment) && !self.is_gone(segment);
+            let records = if waits { 0 } else { segment.records() };
             if records > largest.as_ref().map_or(0, |largest| largest.0) {
                 largest = Some((records, Arc::clone(segment)));
             }
@@ -305,11 +315,19 @@ impl MappedGraph {
     /// Merges what is left in segments that nobody has written to since `since`, so that their tails and runs give their
     /// memory back.
     fn merge_idle(&self, since: Timestamp) {
+        self.for_each_index_segment(|segment| {
+            if self.can_be_emptied(segment) {
+                let _ = self.merge_noting(segment);
+            }
+        });
         if self.records_waiting() == 0 {
             return;
         }
         self.groups().for_each_segment(|segment| {
-            if segment.records() > 0 && segment.history().changed().visible_at(since) {
+            // A merge copies all of an index: a tail on top of it is less.
+            let share = if segment.index_number().is_some() { IDLE_ITEMS_A_RECORD } else { usize::MAX };
+            let is_worth = segment.records().saturating_mul(share) > segment.items();
+            if is_worth && segment.history().changed().visible_at(since) {
                 // What it failed with is remembered.
                 let _ = self.merge_noting(segment);
             }

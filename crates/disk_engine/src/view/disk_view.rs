@@ -16,7 +16,6 @@ use crate::format::tree_key::{ItemKey, ListId};
 use crate::groups::GroupTable;
 use crate::index_table::{StoredIndexState, StoredIndexes};
 use crate::source::PropertyAnswer;
-use crate::view::index_reads::DiskEntries;
 use crate::view::merged_records::{MergedRecords, to_count};
 use crate::view::read_source::ReadSources;
 use crate::view::view_sources::ViewSources;
@@ -28,7 +27,6 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_storage::index::entry_bound::EntryBound;
 use evergraph_storage::index::entry_range::EntryOrder;
-use evergraph_storage::index::entry_reads::{items_of_value, pairs_between};
 use evergraph_storage::index::index_item::IndexItem;
 use evergraph_storage::view::{GroupBits, IndexAnswer, IndexSize, View, runs};
 use std::sync::Arc;
@@ -336,8 +334,7 @@ impl<L: ReadSources> View for DiskView<'_, L> {
         items: &mut Vec<I>,
     ) -> Result<IndexAnswer> {
         let Some(subject) = self.subject_of(index) else { return Ok(IndexAnswer::No) };
-        let entries = DiskEntries { view: self, index: subject, key: index.key };
-        items_of_value(&entries, value, after, limit, items)
+        self.items_of_value((subject, index.key), value, after, limit, items)
     }
 
     fn between<I: IndexItem>(
@@ -350,7 +347,6 @@ impl<L: ReadSources> View for DiskView<'_, L> {
     ) -> Result<IndexAnswer> {
         let order = if descending { EntryOrder::Descending } else { EntryOrder::Ascending };
         let Some(subject) = self.subject_of(index) else { return Ok(IndexAnswer::No) };
-        let entries = DiskEntries { view: self, index: subject, key: index.key };
-        pairs_between(&entries, places, order, limit, pairs)
+        self.pairs_between((subject, index.key), places, order, limit, pairs)
     }
 }

@@ -11,20 +11,47 @@ use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::KeyId;
 use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::value::Value;
-use evergraph_storage::index::entry_range::EntryRange;
-use evergraph_storage::index::entry_reads::{EntryWalk, IndexEntries};
-use evergraph_storage::view::View;
+use evergraph_storage::index::entry_bound::EntryBound;
+use evergraph_storage::index::entry_range::{EntryOrder, EntryRange};
+use evergraph_storage::index::entry_reads::{EntryWalk, IndexEntries, items_of_value, pairs_between};
+use evergraph_storage::index::index_item::IndexItem;
+use evergraph_storage::view::{IndexAnswer, View};
 use std::fmt::Display;
 use std::sync::Arc;
 
 /// The entries of one index.
-pub(super) struct DiskEntries<'v, 'a, L: ReadSources> {
-    /// Who reads them.
-    pub(super) view: &'v DiskView<'a, L>,
-    /// What they lie under.
-    pub(super) index: Subject,
-    /// The property.
-    pub(super) key: KeyId,
+struct DiskEntries<'v, 'a, L: ReadSources> {
+    view: &'v DiskView<'a, L>,
+    /// The key that the entries are stored under.
+    index: Subject,
+    /// The indexed property.
+    key: KeyId,
+}
+
+impl<L: ReadSources> DiskView<'_, L> {
+    /// As [`View::candidates`], of the index of a property whose entries are stored under a subject.
+    pub(super) fn items_of_value<I: IndexItem>(
+        &self,
+        (index, key): (Subject, KeyId),
+        value: &Value,
+        after: Option<I>,
+        limit: usize,
+        items: &mut Vec<I>,
+    ) -> Result<IndexAnswer> {
+        items_of_value(&DiskEntries { view: self, index, key }, value, after, limit, items)
+    }
+
+    /// As [`View::between`], of the index of a property whose entries are stored under a subject.
+    pub(super) fn pairs_between<I: IndexItem>(
+        &self,
+        (index, key): (Subject, KeyId),
+        places: (&EntryBound<I>, &EntryBound<I>),
+        order: EntryOrder,
+        limit: usize,
+        pairs: &mut Vec<(Value, I)>,
+    ) -> Result<IndexAnswer> {
+        pairs_between(&DiskEntries { view: self, index, key }, places, order, limit, pairs)
+    }
 }
 
 impl<R: RecordSource> EntryWalk for SourceWalk<'_, R> {

@@ -206,7 +206,9 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         HubChangeUntold => ("engine_model", HUB_CHANGED, &["since"]),
         ReplacedBodyFreed => ("engine_model", HUB_MERGED, &["has no body", "a body goes once"]),
         ChangedColumnKept => ("engine_model", PROPERTY_MERGE, &["I64(-99)"]),
-        NamesReadOnce => ("readers", NAMES_COME, &["a reader lacks names of its commits"]),
+        NamesReadOnce => {
+            ("readers", NAMES_COME, &["a reader lacks names of its commits", "there is no index on"])
+        }
         NewWriterOverlooked => ("readers", NEXT_WRITER, &["what the next writer commits"]),
         AnyReaderJoined => ("readers", NEXT_WRITER, &["a new writer overwrites what an older reader sees"]),
         ReadableBeforeNames => ("schedules_names", NAMES_KNOWN, &["a snapshot lacks names of its commits"]),

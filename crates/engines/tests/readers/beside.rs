@@ -152,7 +152,7 @@ fn a_snapshot_from_before_an_index_was_filled_reads_everything() {
     section.put_into(&mut manifest).unwrap();
     manifest.write(&*directory, || Ok(())).unwrap();
     let reader = open(&directory);
-    let before = reader.store().snapshot();
+    let (before, transaction) = (reader.store().snapshot(), reader.store().begin());
     check(&before);
     assert!(reader.store().indexes().is_empty());
     let writer = open_writer(&directory);
@@ -160,9 +160,11 @@ fn a_snapshot_from_before_an_index_was_filled_reads_everything() {
     assert_eq!((before.timestamp(), reader.store().indexes().len()), (after.timestamp(), 1));
     check(&after);
     check(&before);
+    check_look_ups(&transaction, &graph_at(before.timestamp()));
     write(&writer, 10);
     check(&reader.store().snapshot());
     check(&before);
+    check_look_ups(&transaction, &graph_at(before.timestamp()));
 }
 
 #[test]

@@ -320,6 +320,16 @@ impl MappedGraph {
         }
     }
 
+    /// Queues the segments of dropped indexes that can be emptied. The drop itself queues them too early for that: it isn't
+    /// readable yet.
+    pub(crate) fn queue_dropped_indexes(&self) {
+        self.for_each_index_segment(|segment| {
+            if self.can_be_emptied(segment) {
+                self.merger().push(segment);
+            }
+        });
+    }
+
     /// The body of an index together with a load's entries.
     ///
     /// # Errors

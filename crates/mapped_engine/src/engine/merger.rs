@@ -6,6 +6,7 @@
 //! overdue   records > 4 x that, or five runs that are not in order   the next writer merges before its latch; with six it waits
 //! idle      unchanged from one quiet time to the next   merged, so that tails give their memory back
 //! replaced  what snapshots may need still          looked through when one ends, and from time to time
+//! dropped   entries of an index that is gone       queued by the drop, and whenever replaced versions are looked through
 //! ```
 //!
 //! In mode sync a record can wait for its fsync: such a segment is looked at again after a pause. One thread merges; it sleeps
@@ -283,6 +284,7 @@ impl MappedGraph {
         }
         if self.merger().reclaim.swap(false, Ordering::AcqRel) || quiet {
             self.reclaim();
+            self.queue_dropped_indexes();
             let now = u64::try_from(self.timeline().clock().now().as_nanos()).unwrap_or(u64::MAX);
             self.merger().passed.store(now, Ordering::Relaxed);
         }

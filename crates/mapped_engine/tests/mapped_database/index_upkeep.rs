@@ -1,13 +1,14 @@
 //! Upkeep of indexes: what builds take of memory and leave when they end, and when their segments are merged.
 
 use crate::indexes::{AGE, NAME, Opened, check, create, opened, options, people};
-use crate::stores::open;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::VertexId;
+use evergraph_graph::index::IndexKind;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::Value;
 use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_mapped_engine::segment::LiveSegment;
+use evergraph_storage::engine::Engine as _;
 use evergraph_storage::indexing::IndexProgress;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::open::{OpenOptions, OpenStore};
@@ -79,7 +80,8 @@ fn a_build_that_is_given_up_is_emptied_when_there_is_nothing_else_to_do() {
 fn what_waits_for_a_build_makes_no_merge_due_and_no_commit_wait() {
     let directory = MemoryDirectory::new("db");
     people(&directory, 1000);
-    let store = open(&directory).unwrap();
+    // Without threads: one that merges beside the counts would change them.
+    let store = opened(&directory);
     store.store().drop_index(AGE.owner, AGE.key, None).unwrap();
     store.store().engine().merge_everything();
     let mut seen = 0;
@@ -129,6 +131,29 @@ fn an_idle_database_writes_an_index_anew_for_a_sixty_fourth_of_it_alone() {
     idle();
     assert_eq!((ages.items(), ages.records()), (1280, 0));
     check(&store.store().snapshot());
+}
+
+/// The drop queues the index before its commit is readable, and a database that always has something to merge is never idle.
+#[test]
+fn a_dropped_index_is_emptied_beside_steady_writes() {
+    let directory = MemoryDirectory::new("db");
+    people(&directory, 300);
+    let store = opened(&directory);
+    let (engine, graph) = (store.store().engine(), store.store().engine().graph());
+    let (names, ages) = (segment_of(&store, 1), segment_of(&store, 2));
+    let id = store.store().catalogue().indexes().find(|index| index.id.kind == IndexKind::Hash).unwrap().id;
+    {
+        let _latch = store.store().timeline().latch();
+        engine.drop_index(id);
+    }
+    graph.step_merges(false);
+    assert_eq!(names.items(), 300, "snapshots from before the drop look up in it");
+    for age in 0..64 {
+        set_ages(&store, 0..1, 100 + age);
+        graph.settle_segment(&ages).unwrap();
+    }
+    (0..3).for_each(|_| graph.step_merges(false));
+    assert_eq!((names.items(), names.records()), (0, 0));
 }
 
 #[test]

@@ -525,7 +525,7 @@ fn one_of_two_transactions_gets_a_unique_value_whatever_is_merged_beside_them() 
         }
         let refused = own.and_then(|_| second.commit().map(drop)).unwrap_err();
         assert!([ErrorKind::Conflict, ErrorKind::Invalid].contains(&refused.kind()), "{refused}");
-        let third = store.store().transact(|tx| add(tx));
+        let third = store.store().transact(add);
         assert!(third.unwrap_err().to_string().contains("is unique"), "round {round}");
         // The holder gives it up, and another one gets it.
         let holder = look_up(&store.store().snapshot(), &value).unwrap();
@@ -534,7 +534,7 @@ fn one_of_two_transactions_gets_a_unique_value_whatever_is_merged_beside_them() 
         if round & 4 != 0 {
             store.store().engine().merge_everything();
         }
-        store.store().transact(|tx| add(tx)).unwrap();
+        store.store().transact(add).unwrap();
         assert_eq!(look_up(&store.store().snapshot(), &value).unwrap().len(), 1);
         assert!(store.check(&mut go_on).unwrap().is_healthy());
     }

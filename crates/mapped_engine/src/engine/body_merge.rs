@@ -15,7 +15,7 @@ use crate::body_store::stored_column::StoredColumn;
 use crate::engine::graph::MappedGraph;
 use crate::engine::groups::id_of;
 use crate::entries::entry::ENTRY_BYTES_MAX;
-use crate::entries::entry_body::{EntryBody, merged};
+use crate::entries::entry_body::EntryBody;
 use crate::files::segment_id::SegmentId;
 use crate::merge::{BuiltBody, LiveMergeOutcome, MergedBody};
 use crate::segment::LiveSegment;
@@ -174,11 +174,9 @@ impl MappedGraph {
             return Err(corrupt("a record in `live` that is no entry's".to_owned()));
         }
         let is_there = |stamp: Stamp| stamp.operation() != Operation::Delete || planted(Bug::LostDelete);
-        let changes: Vec<(&[u8], bool)> =
-            newest.into_iter().map(|(entry, stamp)| (entry, is_there(stamp))).collect();
+        let changes = newest.iter().map(|(entry, stamp)| (*entry, is_there(*stamp)));
         let entries = if planted(Bug::MergedEntriesLost) { EntryBody::EMPTY } else { before.entries()? };
-        let built = merged(entries, &changes).map_err(corrupt)?;
-        self.write_entries(segment, base, built)
+        self.write_merged_entries(segment, base, entries, changes)
     }
 }
 

@@ -8,13 +8,14 @@
 //!
 //! A load's rows go the same way, together with the entries that the index has; the body is installed with the load.
 //!
-//! Cost: the entries lie in memory, 8 bytes more each, and then the body. The budget has both, and may refuse.
+//! Cost: the entries lie in memory, 8 bytes more each, and half a byte for the body, which is written part by part. All of it is
+//! reserved from the budget, which may refuse.
 
 use crate::body_store::body_writer::BodyWriter;
 use crate::engine::graph::MappedGraph;
 use crate::engine::groups::id_of;
 use crate::entries::entry::EntryForm;
-use crate::entries::entry_body::{EntryBodyBuilder, EntryCursor};
+use crate::entries::entry_body::{EntryBody, EntryStarts, MergedEntries};
 use crate::files::segment_id::INDEXES;
 use crate::group::SegmentSubject;
 use crate::index_table::StoredIndexState;
@@ -62,23 +63,13 @@ impl FilledEntries {
         self.entries.dedup_by(|a, b| Self::entry(bytes, *a) == Self::entry(bytes, *b));
     }
 
-    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+    fn iter(&self) -> impl Iterator<Item = &[u8]> + Clone {
         self.entries.iter().map(|at| Self::entry(&self.bytes, *at))
     }
 
     /// Bytes that they take: vectors that grow take twice what is in them.
     fn memory_bytes(&self) -> u64 {
         2 * (self.bytes.len() + size_of_val(&self.entries[..])) as u64
-    }
-
-    /// Bytes of a body of them.
-    fn body_bytes(&self) -> u64 {
-        EntryBodyBuilder::room(self.entries.len() as u64, self.bytes.len()) as u64
-    }
-
-    /// Room for a body of them.
-    fn builder(&self) -> EntryBodyBuilder {
-        EntryBodyBuilder::with_room(self.entries.len() as u64, self.bytes.len())
     }
 
     /// Hears of entries of one value: the first with each of the others.
@@ -167,7 +158,8 @@ impl IndexFill for MappedIndexFill<'_> {
 
     fn finish(&mut self, on_same_value: Option<&mut OnSameValue<'_>>) -> Result<()> {
         self.entries.sort();
-        let needed = self.entries.memory_bytes() + self.entries.body_bytes();
+        let starts = EntryStarts::memory_bytes(self.entries.entries.len() as u64);
+        let needed = self.entries.memory_bytes() + starts;
         self.memory.grow(self.budget, needed)?;
         on_same_value.map_or(Ok(()), |on_same_value| self.entries.find_same(self.form, on_same_value))
     }
@@ -226,11 +218,9 @@ impl MappedGraph {
         if entries.entries.is_empty() && planted(Bug::EmptyScanForgotten) {
             return Ok(());
         }
-        let mut built = entries.builder();
-        entries.iter().for_each(|entry| built.push(entry));
         // Without room for names the version waits for R.
         let _ = self.advance_readable();
-        let outcome = self.put_index_body(segment, at, built)?;
+        let outcome = self.put_index_body(segment, at, entries)?;
         if outcome.is_done() || (at == Timestamp::ZERO && entries.entries.is_empty()) {
             return Ok(());
         }
@@ -244,9 +234,9 @@ impl MappedGraph {
         &self,
         segment: &Arc<LiveSegment>,
         base: Timestamp,
-        built: EntryBodyBuilder,
+        entries: &FilledEntries,
     ) -> Result<LiveMergeOutcome> {
-        let body = self.write_entries(segment, base, built)?;
+        let body = self.write_entries(segment, base, || Ok(entries.iter().map(Ok)))?;
         let outcome = self.writer().fill_body(segment, self.timeline(), (base, body));
         match outcome {
             Ok(LiveMergeOutcome::Done { records, .. }) => self.count_merged(records),
@@ -255,19 +245,40 @@ impl MappedGraph {
         outcome
     }
 
-    /// Writes a body of these entries.
+    /// Writes a body of the entries that `walk` gives.
     ///
     /// # Errors
     /// As [`BodyWriter::entries`].
-    pub(crate) fn write_entries(
+    pub(crate) fn write_entries<'e, W>(
         &self,
         segment: &LiveSegment,
         base: Timestamp,
-        built: EntryBodyBuilder,
-    ) -> Result<BuiltBody> {
+        walk: impl Fn() -> Result<W>,
+    ) -> Result<BuiltBody>
+    where
+        W: Iterator<Item = std::result::Result<&'e [u8], String>>,
+    {
         let writer = BodyWriter { extents: self.extents(), segment: id_of(segment), base };
-        let items = usize::try_from(built.count()).expect("they lie in memory");
-        Ok(BuiltBody { place: self.bodies().insert(Arc::new(writer.entries(built)?))?, items })
+        let (body, items) = writer.entries(walk)?;
+        Ok(BuiltBody { place: self.bodies().insert(Arc::new(body))?, items })
+    }
+
+    /// Writes a body of the entries of `before` with `changes` on top, ascending: whether each is there from now on.
+    ///
+    /// # Errors
+    /// As [`BodyWriter::entries`].
+    pub(crate) fn write_merged_entries<'e>(
+        &self,
+        segment: &LiveSegment,
+        base: Timestamp,
+        before: EntryBody<'e>,
+        changes: impl Iterator<Item = (&'e [u8], bool)> + Clone,
+    ) -> Result<BuiltBody> {
+        self.write_entries(segment, base, || {
+            MergedEntries::new(before, changes.clone()).map_err(|problem| {
+                Error::new(ErrorKind::Corrupt, format!("{} cannot be read: {problem}", id_of(segment)))
+            })
+        })
     }
 
     /// Whether that holds for whoever begins to read, too.
@@ -309,7 +320,7 @@ impl MappedGraph {
         if !is_gone || segment.items() == 0 && segment.records() == 0 {
             return Ok(LiveMergeOutcome::Nothing);
         }
-        self.put_index_body(segment, readable, EntryBodyBuilder::with_room(0, 0))
+        self.put_index_body(segment, readable, &FilledEntries::default())
     }
 
     /// Notes that the index with this number is no more, if it isn't: its segment is emptied when merges come to it.
@@ -341,32 +352,9 @@ impl MappedGraph {
         entries: &FilledEntries,
     ) -> Result<BuiltBody> {
         self.settle_segment(segment)?;
-        let before_body = self.body_of(segment)?;
-        let damaged = |problem: String| {
-            Error::new(ErrorKind::Corrupt, format!("{} cannot be read: {problem}", id_of(segment)))
-        };
-        let before = before_body.entries()?;
-        let mut built = EntryBodyBuilder::with_room(
-            before.count() + entries.entries.len() as u64,
-            before.bytes() + entries.bytes.len(),
-        );
-        let _memory = self.fill_budget().reserve(before.bytes() as u64)?;
-        let mut stored = EntryCursor::new(before, &[], None).map_err(damaged)?;
-        for entry in entries.iter() {
-            while let Some(before) = stored.first().map_err(damaged)?
-                && before <= entry
-            {
-                stored.skip_first();
-                if before < entry {
-                    built.push(before);
-                }
-            }
-            built.push(entry);
-        }
-        while let Some(before) = stored.first().map_err(damaged)? {
-            stored.skip_first();
-            built.push(before);
-        }
-        self.write_entries(segment, base, built)
+        let body = self.body_of(segment)?;
+        let before = body.entries()?;
+        let _memory = self.fill_budget().reserve(EntryStarts::memory_bytes(before.count()))?;
+        self.write_merged_entries(segment, base, before, entries.iter().map(|entry| (entry, true)))
     }
 }

@@ -10,7 +10,7 @@
 //! A place in it costs a binary search over the starts and a look at 16 entries. Nothing is trusted: an entry that isn't where it
 //! should be is an error of whoever reads it.
 
-use crate::entries::entry::ENTRY_BYTES_MAX;
+use std::iter::Peekable;
 
 /// Entries from one start to the next.
 const BLOCK: u64 = 16;
@@ -186,45 +186,24 @@ impl<'a> EntryCursor<'a> {
     }
 }
 
-/// Builds the arrays of a body, entry by entry, where they are going to be.
-#[derive(Debug)]
-pub struct EntryBodyBuilder {
+/// Count and starts of a body whose entries follow: those have to be known before the first entry is written.
+#[derive(Debug, Default)]
+pub struct EntryStarts {
     count: u64,
-    /// Where entries begin, behind room for the starts.
-    first: usize,
-    arrays: Vec<u8>,
+    /// Bytes of the entries, with their lengths.
+    bytes: u64,
+    /// Eight bytes each.
+    starts: Vec<u8>,
 }
 
-impl EntryBodyBuilder {
-    /// Room for so many entries, of so many bytes together, with or without their lengths.
-    #[must_use]
-    pub fn with_room(entries: u64, bytes: usize) -> Self {
-        let first = starts_end(entries);
-        let mut arrays = Vec::with_capacity(Self::room(entries, bytes));
-        arrays.resize(first, 0);
-        Self { count: 0, first, arrays }
-    }
-
-    /// Bytes that [`EntryBodyBuilder::with_room`] takes.
-    #[must_use]
-    pub fn room(entries: u64, bytes: usize) -> usize {
-        starts_end(entries) + entries as usize + bytes
-    }
-
-    /// Adds an entry, greater than those before.
-    ///
-    /// # Panics
-    /// If there are more than there is room for.
+impl EntryStarts {
+    /// Another entry, greater than those before.
     pub fn push(&mut self, entry: &[u8]) {
-        debug_assert!(entry.len() <= ENTRY_BYTES_MAX, "a form has so many bytes at most");
         if self.count.is_multiple_of(BLOCK) {
-            let (at, start) = (starts_end(self.count), self.arrays.len() - self.first);
-            assert!(at < self.first, "there is room for as many entries as come");
-            self.arrays[at..at + 8].copy_from_slice(&(start as u64).to_le_bytes());
+            self.starts.extend_from_slice(&self.bytes.to_le_bytes());
         }
         self.count += 1;
-        self.arrays.push(entry.len() as u8);
-        self.arrays.extend_from_slice(entry);
+        self.bytes += 1 + u64::from(length_byte(entry));
     }
 
     /// How many there are.
@@ -233,48 +212,79 @@ impl EntryBodyBuilder {
         self.count
     }
 
-    /// The arrays.
+    /// Bytes of all arrays.
+    #[must_use]
+    pub fn arrays_bytes(&self) -> u64 {
+        8 + self.starts.len() as u64 + self.bytes
+    }
+
+    /// Bytes that the starts of so many entries take in memory, at most: a vector that grows takes twice what is in it.
+    #[must_use]
+    pub fn memory_bytes(entries: u64) -> u64 {
+        2 * (8 + 8 * entries.div_ceil(BLOCK))
+    }
+
+    /// What is in front of the first entry. Each follows behind its [length](length_byte).
     #[must_use]
     pub fn finish(mut self) -> Vec<u8> {
-        self.arrays.drain(starts_end(self.count)..self.first);
-        self.arrays[..8].copy_from_slice(&self.count.to_le_bytes());
-        self.arrays
+        self.starts.splice(..0, self.count.to_le_bytes());
+        self.starts
     }
 }
 
-/// Where the starts of so many entries end.
-fn starts_end(entries: u64) -> usize {
-    8 + 8 * entries.div_ceil(BLOCK) as usize
+/// The length of an entry.
+///
+/// # Panics
+/// If it is longer than any entry can be.
+#[must_use]
+pub fn length_byte(entry: &[u8]) -> u8 {
+    u8::try_from(entry.len()).expect("an entry has fewer than 256 bytes")
 }
 
-/// The entries of `body` with `changes`, ascending: whether each is there from now on.
-///
-/// # Errors
-/// If an entry of the body cannot be read.
-pub fn merged(body: EntryBody<'_>, changes: &[(&[u8], bool)]) -> Result<EntryBodyBuilder, String> {
-    let bytes = changes.iter().map(|(entry, _)| entry.len()).sum::<usize>() + body.bytes();
-    let mut built = EntryBodyBuilder::with_room(body.count() + changes.len() as u64, bytes);
-    let mut changes = changes.iter().peekable();
-    let mut cursor = EntryCursor::new(body, &[], None)?;
-    loop {
-        let (stored, changed) = (cursor.first()?, changes.peek());
-        let is_stored_first = match (stored, changed) {
-            (None, None) => return Ok(built),
-            (Some(stored), Some((changed, _))) => stored < *changed,
-            (stored, _) => stored.is_some(),
-        };
-        if let Some(stored) = stored.filter(|_| is_stored_first) {
-            built.push(stored);
-            cursor.skip_first();
-            continue;
+/// The entries of a body with changes on top, ascending.
+#[derive(Debug)]
+pub struct MergedEntries<'e, C: Iterator<Item = (&'e [u8], bool)>> {
+    body: EntryCursor<'e>,
+    changes: Peekable<C>,
+}
+
+impl<'e, C: Iterator<Item = (&'e [u8], bool)>> MergedEntries<'e, C> {
+    /// The entries of `body` with `changes`, ascending: whether each is there from now on.
+    ///
+    /// # Errors
+    /// As [`EntryBody::rank`].
+    pub fn new(body: EntryBody<'e>, changes: C) -> Result<Self, String> {
+        Ok(Self { body: EntryCursor::new(body, &[], None)?, changes: changes.peekable() })
+    }
+
+    fn next_entry(&mut self) -> Result<Option<&'e [u8]>, String> {
+        loop {
+            let stored = self.body.first()?;
+            let is_stored_next = match (stored, self.changes.peek()) {
+                (Some(stored), Some((changed, _))) => stored < *changed,
+                (stored, _) => stored.is_some(),
+            };
+            if let Some(stored) = stored.filter(|_| is_stored_next) {
+                self.body.skip_first();
+                return Ok(Some(stored));
+            }
+            let Some((changed, is_there)) = self.changes.next() else { return Ok(None) };
+            if stored == Some(changed) {
+                self.body.skip_first();
+            }
+            if is_there {
+                return Ok(Some(changed));
+            }
         }
-        let Some((changed, is_there)) = changes.next() else { continue };
-        if stored == Some(*changed) {
-            cursor.skip_first();
-        }
-        if *is_there {
-            built.push(changed);
-        }
+    }
+}
+
+/// Errors are those of entries of the body that cannot be read: nothing is right behind one.
+impl<'e, C: Iterator<Item = (&'e [u8], bool)>> Iterator for MergedEntries<'e, C> {
+    type Item = Result<&'e [u8], String>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_entry().transpose()
     }
 }
 
@@ -288,21 +298,18 @@ mod tests {
         proptest::collection::btree_set(proptest::collection::vec(0u8..4, 1..7), 0..120)
     }
 
-    fn arrays(entries: &BTreeSet<Vec<u8>>) -> Vec<u8> {
-        // More room than is needed.
-        let mut built = EntryBodyBuilder::with_room(entries.len() as u64 + 40, 0);
-        entries.iter().for_each(|entry| built.push(entry));
-        built.finish()
-    }
-
-    fn all(body: EntryBody<'_>) -> Vec<Vec<u8>> {
-        let mut cursor = EntryCursor::new(body, &[], None).unwrap();
-        let mut found = Vec::new();
-        while let Some(entry) = cursor.first().unwrap() {
-            found.push(entry.to_vec());
-            cursor.skip_first();
-        }
-        found
+    fn arrays<'e>(entries: impl Iterator<Item = &'e Vec<u8>> + Clone) -> Vec<u8> {
+        let mut starts = EntryStarts::default();
+        entries.clone().for_each(|entry| starts.push(entry));
+        let (count, bytes) = (starts.count(), starts.arrays_bytes());
+        let mut arrays = starts.finish();
+        assert!(arrays.len() as u64 <= EntryStarts::memory_bytes(count));
+        entries.for_each(|entry| {
+            arrays.push(length_byte(entry));
+            arrays.extend_from_slice(entry);
+        });
+        assert_eq!(arrays.len() as u64, bytes);
+        arrays
     }
 
     proptest! {
@@ -311,7 +318,7 @@ mod tests {
             entries in entries(),
             (low, high) in (proptest::collection::vec(0u8..4, 0..7), proptest::collection::vec(0u8..4, 0..7)),
         ) {
-            let arrays = arrays(&entries);
+            let arrays = arrays(entries.iter());
             let body = EntryBody::parse(&arrays).unwrap();
             prop_assert_eq!(body.count(), entries.len() as u64);
             prop_assert_eq!(body.check(|_| Ok(())), Ok(()));
@@ -336,16 +343,15 @@ mod tests {
             before in entries(),
             changes in proptest::collection::btree_map(proptest::collection::vec(0u8..4, 1..7), any::<bool>(), 0..60),
         ) {
-            let arrays = arrays(&before);
-            let listed: Vec<(&[u8], bool)> = changes.iter().map(|(entry, there)| (&entry[..], *there)).collect();
-            let built = merged(EntryBody::parse(&arrays).unwrap(), &listed).unwrap();
+            let arrays = arrays(before.iter());
+            let changed = changes.iter().map(|(entry, there)| (&entry[..], *there));
+            let merged = MergedEntries::new(EntryBody::parse(&arrays).unwrap(), changed).unwrap();
+            let merged: Vec<Vec<u8>> = merged.map(|entry| entry.unwrap().to_vec()).collect();
             let mut expected: BTreeMap<Vec<u8>, bool> = before.into_iter().map(|entry| (entry, true)).collect();
             expected.extend(changes);
             let expected: Vec<Vec<u8>> =
                 expected.into_iter().filter(|entry| entry.1).map(|entry| entry.0).collect();
-            prop_assert_eq!(built.count(), expected.len() as u64);
-            let built = built.finish();
-            prop_assert_eq!(all(EntryBody::parse(&built).unwrap()), expected);
+            prop_assert_eq!(merged, expected);
         }
 
         #[test]
@@ -353,7 +359,7 @@ mod tests {
             entries in entries(),
             damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5),
         ) {
-            let mut arrays = arrays(&entries);
+            let mut arrays = arrays(entries.iter());
             for (at, byte) in damage {
                 let at = at.index(arrays.len());
                 arrays[at] = byte;

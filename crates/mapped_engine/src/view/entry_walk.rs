@@ -6,6 +6,8 @@
 //! tail      in commit order                 sorted once
 //! ```
 //!
+//! Records out of the range are read, but not kept: one entry can cost a look at all records of its key.
+//!
 //! Of the records of one entry the newest that is seen counts, whatever the body has. Up to the horizon all of them are known,
 //! so that entries of the body can be told to be there; what lies beyond waits for the next window.
 
@@ -73,7 +75,11 @@ impl<'l> LayerWalk<'l> {
         if let Some(records) = layer.tail()?.filter(|_| !planted(Bug::EntryTailSkipped)) {
             for (at, (key, stamp)) in records.stamps().enumerate() {
                 if keys.contains(&key) && layer.sees(stamp) {
-                    tail.extend(entry_between(layer, records.record(at)?, &low, high.as_deref())?);
+                    let record = records.record(at)?;
+                    let entry = checked_entry(layer, key, Some(&record.properties))?;
+                    if is_between(entry, &low, high.as_deref()) {
+                        tail.push(record);
+                    }
                 }
             }
             tail.sort_unstable();
@@ -156,23 +162,26 @@ impl<'l> LayerWalk<'l> {
             (Some(horizon), EntryOrder::Ascending) => key <= horizon,
             (Some(horizon), EntryOrder::Descending) => key >= horizon,
         };
-        let mut records: Vec<SharedRecord> = Vec::new();
+        let mut changes: Vec<(Vec<u8>, Stamp)> = Vec::new();
+        let mut buffer = [0; ENTRY_BYTES_MAX];
         for run in &mut self.runs {
             while let Some(at) = run.next(order)
-                && is_due(run.run.stamp(at).0)
+                && let (key, stamp) = run.run.stamp(at)
+                && is_due(key)
             {
                 run.skip(order);
-                if run.run.stamp(at).1.timestamp().visible_at(timestamp) {
-                    let record = run.run.record(at)?;
-                    records.extend(entry_between(self.layer, record, &self.low, self.high.as_deref())?);
+                if stamp.timestamp().visible_at(timestamp) {
+                    let entry = run.run.properties_into(at, &mut buffer)?;
+                    let entry = checked_entry(self.layer, key, entry)?;
+                    if is_between(entry, &self.low, self.high.as_deref()) {
+                        changes.push((entry.to_vec(), stamp));
+                    }
                 }
             }
         }
         while let Some(record) = self.tail.pop_if(|record| is_due(record.key)) {
-            records.push(record);
+            changes.push((record.properties, record.stamp));
         }
-        let mut changes: Vec<(Vec<u8>, Stamp)> =
-            records.into_iter().map(|record| (record.properties, record.stamp)).collect();
         // Of those of one entry the newest remains; what comes next is the last one.
         changes.sort_unstable_by(|a, b| b.cmp(a));
         changes.dedup_by(|later, first| later.0 == first.0);
@@ -185,19 +194,15 @@ impl<'l> LayerWalk<'l> {
     }
 }
 
-/// The record of an entry, if that is not less than `low`, and less than `high`. Looked at one by one: what is damaged may be large.
-fn entry_between(
-    layer: &Layer<'_>,
-    record: SharedRecord,
-    low: &[u8],
-    high: Option<&[u8]>,
-) -> Result<Option<SharedRecord>> {
-    let entry = &record.properties[..];
-    if entry.len() > ENTRY_BYTES_MAX || key_of(entry) != record.key {
-        return Err(layer.damaged("an entry of an index expected"));
-    }
-    let is_inside = entry >= low && high.is_none_or(|high| entry < high);
-    Ok(is_inside.then_some(record))
+/// The entry of a record with this key; `None` is one that is longer than any.
+fn checked_entry<'e>(layer: &Layer<'_>, key: RecordKey, entry: Option<&'e [u8]>) -> Result<&'e [u8]> {
+    let entry = entry.filter(|entry| entry.len() <= ENTRY_BYTES_MAX && key_of(entry) == key);
+    entry.ok_or_else(|| layer.damaged("an entry of an index expected"))
+}
+
+/// Whether an entry is not less than `low`, and less than `high`.
+fn is_between(entry: &[u8], low: &[u8], high: Option<&[u8]>) -> bool {
+    entry >= low && high.is_none_or(|high| entry < high)
 }
 
 impl RunWindow<'_> {

@@ -287,12 +287,6 @@ impl MappedGraph {
         segment.index_number().is_some_and(|number| self.indexes().is_gone(number, readable))
     }
 
-    /// Calls `visit` with the segment of each index that there is, or was.
-    pub(crate) fn for_each_index_segment(&self, visit: impl FnMut(&Arc<LiveSegment>)) {
-        let segments = self.groups().get(INDEXES).map(|group| Arc::clone(&group.segments()));
-        segments.unwrap_or_default().iter().map(|(_, segment)| segment).for_each(visit);
-    }
-
     /// Whether a merge would leave nothing of an index that was dropped, and it has something.
     pub(crate) fn can_be_emptied(&self, segment: &LiveSegment) -> bool {
         let waiting = segment.waiting();
@@ -334,11 +328,11 @@ impl MappedGraph {
     /// Queues the segments of dropped indexes that can be emptied. The drop itself queues them too early for that: it isn't
     /// readable yet.
     pub(crate) fn queue_dropped_indexes(&self) {
-        self.for_each_index_segment(|segment| {
-            if self.can_be_emptied(segment) {
-                self.merger().push(segment);
-            }
-        });
+        let segments = self.groups().get(INDEXES).map(|group| Arc::clone(&group.segments()));
+        let segments = segments.unwrap_or_default();
+        let dropped =
+            segments.iter().map(|(_, segment)| segment).filter(|segment| self.can_be_emptied(segment));
+        dropped.for_each(|segment| self.merger().push(segment));
     }
 
     /// The body of an index together with a load's entries.

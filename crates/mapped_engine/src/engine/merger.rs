@@ -317,11 +317,6 @@ impl MappedGraph {
     /// Merges what is left in segments that nobody has written to since `since`, so that their tails and runs give their
     /// memory back.
     fn merge_idle(&self, since: Timestamp) {
-        self.for_each_index_segment(|segment| {
-            if self.can_be_emptied(segment) {
-                let _ = self.merge_noting(segment);
-            }
-        });
         if self.records_waiting() == 0 {
             return;
         }

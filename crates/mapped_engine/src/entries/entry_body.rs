@@ -227,7 +227,7 @@ impl EntryStarts {
     /// What is in front of the first entry. Each follows behind its [length](length_byte).
     #[must_use]
     pub fn finish(mut self) -> Vec<u8> {
-        self.starts.splice(..0, self.count.to_le_bytes());
+        drop(self.starts.splice(..0, self.count.to_le_bytes()));
         self.starts
     }
 }

@@ -13,7 +13,7 @@
 
 use crate::body_store::body_writer::BodyWriter;
 use crate::engine::graph::MappedGraph;
-use crate::engine::groups::id_of;
+use crate::engine::groups::{SubjectSegment, id_of};
 use crate::entries::entry::EntryForm;
 use crate::entries::entry_body::{EntryBody, EntryStarts, MergedEntries};
 use crate::files::segment_id::INDEXES;
@@ -287,6 +287,12 @@ impl MappedGraph {
         segment.index_number().is_some_and(|number| self.indexes().is_gone(number, readable))
     }
 
+    /// The segments of all indexes that there are, or were.
+    pub(crate) fn index_segments(&self) -> Arc<Vec<SubjectSegment>> {
+        let group = self.groups().get(INDEXES);
+        group.map(|group| Arc::clone(&group.segments())).unwrap_or_default()
+    }
+
     /// Whether a merge would leave nothing of an index that was dropped, and it has something.
     pub(crate) fn can_be_emptied(&self, segment: &LiveSegment) -> bool {
         let waiting = segment.waiting();
@@ -328,8 +334,7 @@ impl MappedGraph {
     /// Queues the segments of dropped indexes that can be emptied. The drop itself queues them too early for that: it isn't
     /// readable yet.
     pub(crate) fn queue_dropped_indexes(&self) {
-        let segments = self.groups().get(INDEXES).map(|group| Arc::clone(&group.segments()));
-        let segments = segments.unwrap_or_default();
+        let segments = self.index_segments();
         let dropped =
             segments.iter().map(|(_, segment)| segment).filter(|segment| self.can_be_emptied(segment));
         dropped.for_each(|segment| self.merger().push(segment));

@@ -9,7 +9,6 @@ use crate::engine::index_records::{records_of_changes, records_of_replayed};
 use crate::engine::options::MappedOptions;
 use crate::engine::prepared::{PreparedCommit, for_each_row_segment, segment_of};
 use crate::extents::table::{ExtentOptions, Extents, Reuse};
-use crate::files::segment_id::INDEXES;
 use crate::freeze::frozen::FrozenGraph;
 use crate::group::SegmentSubject;
 use crate::index_table::StoredIndexes;
@@ -217,8 +216,7 @@ impl Engine for MappedEngine {
 
     fn retain_indexes(&self, is_kept: &dyn Fn(IndexId) -> bool) {
         self.graph.indexes().retain(is_kept);
-        let group = self.graph.groups().get(INDEXES);
-        let segments = group.map(|group| Arc::clone(&group.segments())).unwrap_or_default();
+        let segments = self.graph.index_segments();
         segments.iter().for_each(|(subject, _)| self.graph.empty_later(subject.0));
     }
 

@@ -317,14 +317,11 @@ impl MappedGraph {
     /// Merges what is left in segments that nobody has written to since `since`, so that their tails and runs give their
     /// memory back.
     fn merge_idle(&self, since: Timestamp) {
-        if self.records_waiting() == 0 {
+        if self.records_waiting() <= self.records_left_on_indexes() {
             return;
         }
         self.groups().for_each_segment(|segment| {
-            // A merge copies all of an index: a tail on top of it is less.
-            let share = if segment.index_number().is_some() { IDLE_ITEMS_A_RECORD } else { usize::MAX };
-            let is_worth = segment.records().saturating_mul(share) > segment.items();
-            if is_worth && segment.history().changed().visible_at(since) {
+            if is_worth_an_idle_merge(segment) && segment.history().changed().visible_at(since) {
                 // What it failed with is remembered.
                 let _ = self.merge_noting(segment);
             }
@@ -332,4 +329,18 @@ impl MappedGraph {
             !queue.closing && queue.jobs.is_empty()
         });
     }
+
+    /// Records on top of indexes that no idle merge takes. They stay, and are no reason to look at every segment.
+    fn records_left_on_indexes(&self) -> u64 {
+        let segments = self.index_segments();
+        let left = segments.iter().map(|(_, segment)| segment);
+        let left = left.filter(|segment| !is_worth_an_idle_merge(segment) && !self.is_building(segment));
+        left.map(|segment| segment.records() as u64).sum()
+    }
+}
+
+/// Whether a segment is merged only because nothing else is to do. A merge copies all of an index: a tail on top of it is less.
+fn is_worth_an_idle_merge(segment: &LiveSegment) -> bool {
+    let share = if segment.index_number().is_some() { IDLE_ITEMS_A_RECORD } else { usize::MAX };
+    segment.records().saturating_mul(share) > segment.items()
 }

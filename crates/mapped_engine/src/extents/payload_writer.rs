@@ -157,25 +157,6 @@ mod tests {
             [0, 1, part - 20, part - 16, part - 1, part, part + 1, 2 * part, 2 * PART_BYTES + part - 30]
         {
             let payload = payload(bytes);
-            let put =
-                |writer: &mut PayloadWriter<'_>| payload.chunks(999).try_for_each(|now| writer.put(now));
-            let extent = extents.write_in_pieces(HEADER, bytes as u64, put).unwrap();
-            let mut expected = HEADER.encode(extent.place(), &payload);
-            assert_eq!(expected.len() as u64, extent_bytes(bytes as u64).unwrap());
-            expected.resize(expected.len().next_multiple_of(4096), 0);
-            assert!(extent.unverified() == expected, "a payload of {bytes} bytes");
-            assert_eq!(HEADER.verify(extent.place(), extent.unverified()), Ok(()));
-            drop(extent);
-            assert_eq!(extents.statistics().free_bytes, extents.statistics().file_bytes);
-        }
-    }
-
-    #[test]
-    fn a_payload_of_another_length_is_refused_and_its_place_is_free() {
-        let directory = Arc::new(MemoryDirectory::new("db"));
-        let extents = Extents::open(directory, ExtentOptions::default(), [], Reuse::Allowed).unwrap().0;
-        for bytes in [PART_BYTES, PART_BYTES + 2] {
-            let payload = payload(bytes);
             let written = extents.write_in_pieces(HEADER, bytes as u64, |writer| {
                 payload.chunks(999).try_for_each(|now| writer.put(now))
             });

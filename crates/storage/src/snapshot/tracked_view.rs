@@ -187,6 +187,11 @@ impl<V: View> View for TrackedView<'_, V> {
     }
 
     #[inline]
+    fn answers_for(&self, index: IndexId) -> bool {
+        self.view.answers_for(index)
+    }
+
+    #[inline]
     fn candidates<I: IndexItem>(
         &self,
         index: IndexId,

@@ -275,14 +275,21 @@ impl MappedGraph {
         (!queue.closing).then_some(quiet)
     }
 
-    /// Frees if it is time, merges the first segment of the queue, and idle ones if it is `quiet`.
+    /// Merges idle segments if it is `quiet`, frees if it is time, and merges the first segment of the queue.
     fn round(&self, rounds: &mut MergeRounds, quiet: bool) {
         let job = self.merger().queue.lock().jobs.pop_front();
         if self.arena().is_short() {
             // On a full disk, whoever needs the region tries again.
             let _ = self.arena().open_ahead();
         }
+        if quiet {
+            let now = self.timeline().readable();
+            self.merge_idle(std::mem::replace(&mut rounds.idle_since, now));
+        }
         if self.merger().reclaim.swap(false, Ordering::AcqRel) || quiet {
+            // Their slots hold what is to be freed, and a busy writer is never quiet. A lock that can be neither taken nor
+            // found held is tried again the next time.
+            let _ = self.writer().clear_dead_readers(&**self.directory());
             self.reclaim();
             self.queue_dropped_indexes();
             let now = u64::try_from(self.timeline().clock().now().as_nanos()).unwrap_or(u64::MAX);
@@ -290,12 +297,6 @@ impl MappedGraph {
         }
         if let Some(job) = job {
             rounds.delayed.extend(self.work_off(job));
-        }
-        if quiet {
-            // A lock that can be neither taken nor found held is tried again the next time.
-            let _ = self.writer().clear_dead_readers(&**self.directory());
-            let now = self.timeline().readable();
-            self.merge_idle(std::mem::replace(&mut rounds.idle_since, now));
         }
     }
 

@@ -39,7 +39,12 @@ fn a_call_that_fails_once_takes_nothing_that_was_acknowledged() {
 fn meet_faults(engine: EngineKind) {
     let (mut bank, mut moments) = (Bank::new(engine), Moments::new());
     let mut met = [0; FAULTS.len()];
-    for cycle in 0..cycles(48).max(FAULTS.len() as u64) {
+    let cycles = cycles(48).max(FAULTS.len() as u64);
+    for cycle in 0..20 * cycles {
+        // More of them on a machine that is slow to write.
+        if cycle >= cycles && met[..3].iter().all(|met| *met > 0) {
+            break;
+        }
         let fault = cycle as usize % FAULTS.len();
         let (call, error, calls) = FAULTS[fault];
         let when = 1 + moments.below(calls);

@@ -16,6 +16,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const PEOPLE: u64 = 20_000;
+/// More than fits into what files have free within them.
+const CROWD: u64 = 5 * PEOPLE;
 
 /// A server of the databases in `root`, which is killed with the test.
 struct Server {
@@ -117,19 +119,26 @@ impl Drop for Server {
 /// Makes `in` with people who know each other in a ring, and an empty `root`.
 fn fill(folder: &Path) {
     fs::create_dir(folder.join("in")).unwrap();
-    let (mut people, mut knows) = (String::from("id:ID,name\n"), String::from(":START_ID,:END_ID\n"));
-    for person in 0..PEOPLE {
-        writeln!(people, "{person},the name of {person}").unwrap();
-        writeln!(knows, "{person},{}", (person * 7 + 1) % PEOPLE).unwrap();
+    for (name, count) in [("people", PEOPLE), ("crowd", CROWD)] {
+        let (mut people, mut knows) = (String::from("id:ID,name\n"), String::from(":START_ID,:END_ID\n"));
+        for person in 0..count {
+            writeln!(people, "{person},the name of {person}").unwrap();
+            writeln!(knows, "{person},{}", (person * 7 + 1) % count).unwrap();
+        }
+        fs::write(folder.join(format!("in/{name}.csv")), people).unwrap();
+        fs::write(folder.join(format!("in/{name}_knows.csv")), knows).unwrap();
     }
-    fs::write(folder.join("in/people.csv"), people).unwrap();
-    fs::write(folder.join("in/knows.csv"), knows).unwrap();
 }
 
 /// An import of all people, under labels of its own.
 fn import(number: u64) -> Value {
-    let people = json!({"path": "people.csv", "holds": "vertices", "label": format!("Person{number}")});
-    let knows = json!({"path": "knows.csv", "holds": "edges", "type": format!("KNOWS{number}")});
+    import_of("people", &number.to_string())
+}
+
+/// The same of the files called `name`, with `end` behind label and type.
+fn import_of(name: &str, end: &str) -> Value {
+    let people = json!({"path": format!("{name}.csv"), "holds": "vertices", "label": format!("Person{end}")});
+    let knows = json!({"path": format!("{name}_knows.csv"), "holds": "edges", "type": format!("KNOWS{end}")});
     json!({"kind": "import", "from": [people, knows]})
 }
 
@@ -232,7 +241,9 @@ fn run_on_full_disk(engine: EngineKind, full: &Path) {
     let path = format!("/uploads/{}/people.csv", upload["id"].as_str().unwrap());
     let (status, answer) = server.ask("PUT", &path, &vec![b'a'; 2 << 20]);
     assert_eq!((status, &answer["error"]["kind"]), (507, &json!("limit")), "{answer}");
-    for request in [json!({"kind": "export", "format": "csv"}), json!({"kind": "backup"}), import(1)] {
+    for request in
+        [json!({"kind": "export", "format": "csv"}), json!({"kind": "backup"}), import_of("crowd", "s")]
+    {
         let job = server.job(&request);
         assert_eq!((&job["state"], &job["error"]["kind"]), (&json!("failed"), &json!("limit")), "{job}");
         assert_eq!(server.number("g.V().count()"), PEOPLE, "readers read on");
@@ -252,9 +263,9 @@ fn run_on_full_disk(engine: EngineKind, full: &Path) {
     }
     server.verify();
     assert_eq!(server.number("g.V().count()"), PEOPLE, "nothing of the import is there");
-    let job = server.job(&import(1));
+    let job = server.job(&import_of("crowd", "s"));
     assert_eq!(job["state"], "done", "{job}");
-    assert_eq!(server.number("g.V().count()"), 2 * PEOPLE);
+    assert_eq!(server.number("g.V().count()"), PEOPLE + CROWD);
 }
 
 /// Leaves little room.

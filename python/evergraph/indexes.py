@@ -89,7 +89,9 @@ class Indexes:
         self._native.drop_index(name, of_edges(of), key, kind)
 
     def indexes(self) -> list[dict[str, Any]]:
-        """All indexes, each with its subject, kind and size; none in a database that is open to read only.
+        """All indexes, each with its subject, kind and size.
+
+        In a database that is open to read only: those that its look-ups use.
 
         Examples
         --------

@@ -101,8 +101,7 @@ def test_it_can_lie_in_persistent_memory_or_an_emulation_of_it(tmp_path: Path) -
         with pytest.raises(eg.InvalidError, match="persistent_memory"):
             eg.open(path, persistent_memory="required")
     with eg.open(path, read_only=True, persistent_memory="emulated") as db:
-        # But its indexes, which a process that reads has not.
-        assert graph(db)[:4] == wanted[:4]
+        assert graph(db) == wanted
     with eg.open(path, persistent_memory="emulated") as db:
         assert graph(db) == wanted
     with pytest.raises(eg.IoError, match=r"MAP_SYNC.*emulated"):

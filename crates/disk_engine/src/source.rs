@@ -16,12 +16,13 @@
 //! Source: disk-engine, section 5, rule D5; LSMGraph (SIGMOD 2024), section 4.1, where a read looks at each level in
 //! turn.
 
-use crate::format::entries::range::{EntryRange, VisibleEntry};
+use crate::format::entries::visible_entry::VisibleEntry;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, KeyId, VertexId};
 use evergraph_graph::value::Value;
+use evergraph_storage::index::entry_range::EntryRange;
 use evergraph_storage::view::GroupBits;
 use std::iter::Sum;
 use std::ops::Add;

@@ -8,7 +8,6 @@
 
 #![cfg(not(any(shuttle, loom)))]
 
-use evergraph_disk_engine::format::entries::range::{BytesBound, EntryOrder};
 use evergraph_disk_engine::format::operation::RecordOperation;
 use evergraph_disk_engine::format::subject::{EdgeSide, Subject};
 use evergraph_disk_engine::format::tree_key::{ItemKey, ListId};
@@ -25,6 +24,7 @@ use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_storage::engine::Key;
+use evergraph_storage::index::entry_range::{BytesBound, EntryOrder};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;

@@ -13,7 +13,6 @@
 
 #![cfg(shuttle)]
 
-use evergraph_disk_engine::format::entries::range::{BytesBound, EntryOrder};
 use evergraph_disk_engine::format::operation::RecordOperation;
 use evergraph_disk_engine::format::subject::{EdgeSide, Subject};
 use evergraph_disk_engine::format::tree_key::{ItemKey, ListId};
@@ -28,6 +27,7 @@ use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::engine::{ChangedSince, Key};
+use evergraph_storage::index::entry_range::{BytesBound, EntryOrder};
 use evergraph_storage::sync::{Mutex, schedules};
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use evergraph_storage::timeline::registry::Access;

@@ -324,6 +324,16 @@ impl Engine for AnyEngine {
         }
     }
 
+    fn shared_index(&self, pin: &AnyPin, index: IndexId) -> Option<Timestamp> {
+        match (self, pin) {
+            (Self::Memory(engine), AnyPin::Memory(pin)) => engine.shared_index(pin, index),
+            (Self::Disk(engine), AnyPin::Disk(pin)) => engine.shared_index(pin, index),
+            (Self::Mapped(engine), AnyPin::Mapped(pin)) => engine.shared_index(pin, index),
+            (Self::Reader(engine), AnyPin::Reader(pin)) => engine.shared_index(pin, index),
+            _ => of_another_engine(),
+        }
+    }
+
     #[inline]
     fn snapshot_ended(&self) {
         with_engine!(self, engine => engine.snapshot_ended());

@@ -177,6 +177,11 @@ impl View for AnyView<'_> {
     }
 
     #[inline]
+    fn answers_for(&self, index: IndexId) -> bool {
+        with_view!(self, view => view.answers_for(index))
+    }
+
+    #[inline]
     fn index_size(&self, index: IndexId) -> Option<IndexSize> {
         with_view!(self, view => view.index_size(index))
     }

@@ -330,8 +330,8 @@ impl Database {
         self.store().drop_index(owner, key, kind).map(drop)
     }
 
-    /// All indexes with their sizes, including those that are being built. In a database that only reads: none, since the
-    /// process that writes has them.
+    /// All indexes with their sizes, including those that are being built. In a database that only reads: those that look-ups
+    /// use here.
     #[must_use]
     pub fn indexes(&self) -> Vec<IndexInfo> {
         // First the indexes: a name is there before an index of it is ready.

@@ -21,7 +21,7 @@ impl Database {
     /// Each [snapshot](Database::snapshot) shows the newest commit that readers may see when it begins: with durability
     /// `sync` in the writing process a commit is visible here when it has returned there. Snapshots, queries, algorithms,
     /// statistics and exports work as in the process that writes; everything that writes is refused as `invalid`. Look-ups
-    /// by value scan, since indexes are not shared.
+    /// by value use the indexes of the process that writes.
     ///
     /// Reading goes on when the process that writes ends: snapshots then begin at its last commit, and at the newest one
     /// again as soon as another process has opened the database to write. [`Database::writer_process`] says which does.

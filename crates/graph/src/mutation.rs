@@ -415,13 +415,13 @@ fn take_schema(found: u8, reader: &mut Reader<'_>) -> Decoded<SchemaChange> {
         }
         code::ADD_INDEX => {
             let start = reader.clone();
-            let (id, unique) = (take_index(reader)?, take_flag(reader)?);
+            let (id, unique) = (take_index_id(reader)?, take_flag(reader)?);
             if unique && matches!(id, IndexId { owner: Owner::Label(_), kind: IndexKind::Hash, .. }) {
                 return Err(start.error("an index other than a unique hash index of a label expected"));
             }
             SchemaChange::AddIndex(IndexDefinition { id, unique })
         }
-        code::DROP_INDEX => SchemaChange::DropIndex(take_index(reader)?),
+        code::DROP_INDEX => SchemaChange::DropIndex(take_index_id(reader)?),
         code::ORDER_NEWEST_FIRST => {
             SchemaChange::OrderNewestFirst { edge_type: TypeId(reader.u16()?), key: KeyId(reader.u16()?) }
         }
@@ -453,11 +453,20 @@ fn take_property(reader: &mut Reader<'_>) -> Decoded<(Owner, KeyId)> {
 
 fn put_index(out: &mut Vec<u8>, code: u8, id: &IndexId) {
     out.push(code);
+    put_index_id(out, id);
+}
+
+/// Appends the identity of an index: owner, key, kind.
+pub fn put_index_id(out: &mut Vec<u8>, id: &IndexId) {
     put_property(out, id.owner, id.key);
     out.push(id.kind.code());
 }
 
-fn take_index(reader: &mut Reader<'_>) -> Decoded<IndexId> {
+/// Reads what [`put_index_id`] wrote.
+///
+/// # Errors
+/// If it is none.
+pub fn take_index_id(reader: &mut Reader<'_>) -> Decoded<IndexId> {
     let (owner, key) = take_property(reader)?;
     let start = reader.clone();
     let found = reader.u8()?;

@@ -1,7 +1,7 @@
 //! Groups in `live`: which segments a vertex group has, and where the present version of each lies.
 //!
 //! ```text
-//! directory   1,024 words: the line of a page, or 0
+//! directory   1,032 words: the line of a page, or 0; the first 1,024 are of groups of vertices, the next of indexes
 //! page        1,024 words: the line of a group, or 0              set once
 //! group       label:32 | segments:32, then two words for each:
 //!             subject | line of its version                        ascending by subject
@@ -15,6 +15,7 @@
 //!
 //! Concurrency: the writer stores a block first, then the reference to it (Release); readers load references (Acquire).
 
+use crate::files::segment_id::INDEXES;
 use crate::live::Live;
 use crate::live_head::GROUP_PAGES;
 use crate::words::{LineNumber, SharedWords};
@@ -129,4 +130,5 @@ pub fn store_group(
     }
 }
 
-const _: () = assert!(GROUP_PAGES * PAGE_GROUPS == GroupId::END as usize, "every group has a place");
+const _: () =
+    assert!(GROUP_PAGES * PAGE_GROUPS > INDEXES.0 as usize, "every group has a place, and indexes as well");

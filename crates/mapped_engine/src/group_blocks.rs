@@ -5,6 +5,7 @@
 //! Concurrency: changed under the latch; blocks are allocated before.
 
 use crate::arena::{Arena, ArenaBlock, NewBlocks};
+use crate::files::segment_id::INDEXES;
 use crate::group::{PAGE_GROUPS, SegmentSubject, group_words, store_group, version_word};
 use crate::live::Live;
 use crate::version_reference::VersionReference;
@@ -100,7 +101,9 @@ impl GroupBlocks {
         }
         store_segments(arena, block, label, &segments);
         self.refer_to(arena, number, block);
-        live.raise_group_end(number.0 + 1);
+        if number != INDEXES {
+            live.raise_group_end(number.0 + 1);
+        }
         groups.insert(number, GroupBlock { block, label, segments });
         true
     }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! extents          array files: allocated whole, mapped, written one extent at a time
+//! entries          of indexes, as bytes
 //! files            segments, runs and bodies in them: the engine's part of a manifest
 //! checkpoint       how it gets there and back
 //! words            memory that processes share: words of 64 bits, in regions that never move
@@ -12,7 +13,8 @@
 //! tail, run        records of a segment, in commit order and sorted; shared_record: one of them, with its properties
 //! hub_table        rows that have segments of their own
 //! version          body, runs and tail of a segment between two switches, and the way to the past
-//! shared_catalogue the names of the graph
+//! index_table      which indexes there are
+//! shared_catalogue the names of the graph, and its indexes
 //! group            a vertex group: where the present version of each of its segments is
 //! version_reference, group_blocks   the writer's side of that
 //! retired          what was replaced and waits until nobody reads it
@@ -44,6 +46,7 @@ pub mod claimed_slots;
 pub mod dead_readers;
 pub mod durable;
 pub mod engine;
+pub mod entries;
 pub mod extents;
 pub mod files;
 pub mod free_lines;
@@ -51,6 +54,7 @@ pub mod freeze;
 pub mod group;
 pub mod group_blocks;
 pub mod hub_table;
+pub mod index_table;
 pub mod live;
 pub mod live_file;
 pub mod live_head;

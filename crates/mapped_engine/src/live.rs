@@ -347,7 +347,7 @@ mod tests {
     fn a_live_of_another_database_or_format_and_a_damaged_one_are_refused_by_name() {
         let cases: [(usize, u64, ErrorKind, &str); 8] = [
             (0, 17, ErrorKind::Corrupt, "no file that processes share"),
-            (1, 3, ErrorKind::Invalid, "has format 3"),
+            (1, 4, ErrorKind::Invalid, "has format 4"),
             (2, 8, ErrorKind::Busy, "another process opened the database meanwhile"),
             (4, 42 | u64::MAX << 32, ErrorKind::Busy, "by process 42 before this machine was started again"),
             (5, 99, ErrorKind::Corrupt, "there is no state 99"),

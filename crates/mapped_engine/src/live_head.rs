@@ -3,7 +3,7 @@
 //! ```text
 //! WORD      HOLDS
 //!    0      "evg live"
-//!    1      format: 2
+//!    1      format: 3
 //!    2, 3   id of the opening: random, another one whenever a process opens the database
 //!    4      pid of the process that writes:32 | which start of the machine:32
 //!    5      state, which changes: live.rs
@@ -24,7 +24,7 @@ use std::sync::OnceLock;
 /// "evg live", little-endian.
 const MAGIC: u64 = u64::from_le_bytes(*b"evg live");
 /// The form that this page describes.
-const FORMAT: u64 = 2;
+const FORMAT: u64 = 3;
 
 /// The word of line 0 that has the state.
 pub(crate) const STATE_WORD: usize = 5;
@@ -34,8 +34,8 @@ pub(crate) const CLOSED: u64 = 3;
 pub(crate) const CLAIMS_LINE: u32 = 8;
 /// The line of the first slots: byte 4,096.
 pub(crate) const SLOTS_LINE: u32 = 64;
-/// Words of the directory of groups.
-pub const GROUP_PAGES: usize = 1024;
+/// Words of the directory of groups: whole lines, the last for the group of indexes.
+pub const GROUP_PAGES: usize = 1032;
 /// Slots of a database, unless a test wants fewer.
 pub const SLOTS: u32 = 1024;
 /// Slots that one process has: those of its file `reader-<n>`.

@@ -16,7 +16,7 @@ use crate::dead_readers::{DeadReaders, oldest_reader};
 use crate::group::SegmentSubject;
 use crate::group_blocks::{GroupBlocks, SegmentReference};
 use crate::live::Live;
-use crate::merge::{LiveMergeOutcome, MergedBody};
+use crate::merge::{BuiltBody, LiveMergeOutcome, MergedBody};
 use crate::reserved_records::ReservedRecords;
 use crate::retired::{OwnSnapshots, RetiredList};
 use crate::segment::LiveSegment;
@@ -229,6 +229,27 @@ impl LiveWriter {
             self.keep_past(segment);
         }
         Ok(merged)
+    }
+
+    /// Puts a body under `segment` that says all up to a base.
+    ///
+    /// # Errors
+    /// As [`LiveSegment::fill_body`].
+    pub fn fill_body(
+        &self,
+        segment: &Arc<LiveSegment>,
+        timeline: &Timeline,
+        body: (Timestamp, BuiltBody),
+    ) -> Result<LiveMergeOutcome> {
+        let filled = segment.fill_body(&self.memory(), timeline, &self.own, body);
+        let filled = filled.map_err(|error| self.naming_the_oldest(error))?;
+        if filled.is_done() {
+            self.keep_past(segment);
+            if segment.is_ahead() {
+                self.note_load();
+            }
+        }
+        Ok(filled)
     }
 
     /// Notes that a body of the segment was replaced.

@@ -158,7 +158,42 @@ impl LiveSegment {
             return Ok(LiveMergeOutcome::Nothing);
         }
         let count = records.len();
-        let mut built = Some(build(start.version.body, base, records)?);
+        let built = build(start.version.body, base, records)?;
+        self.install_body(memory, timeline, (start.version.base, base), built, count)
+    }
+
+    /// Puts a body under the segment that nobody made of its records: it says all up to `base`, which is readable, and what the
+    /// segment has of that goes.
+    ///
+    /// # Errors
+    /// As [`LiveSegment::merge_body`].
+    pub fn fill_body(
+        &self,
+        memory: &SegmentMemory<'_>,
+        timeline: &Timeline,
+        own: &OwnSnapshots,
+        (base, body): (Timestamp, BuiltBody),
+    ) -> Result<LiveMergeOutcome> {
+        let Some(_one) = self.merging.try_lock() else { return Ok(LiveMergeOutcome::Busy) };
+        let _snapshot = own.begin(memory.live);
+        let start = self.state();
+        if base <= start.version.base {
+            return Ok(LiveMergeOutcome::Nothing);
+        }
+        let count = start.version.records(memory.live.words(), &ALL_KEYS, base)?.len();
+        self.install_body(memory, timeline, (start.version.base, base), body.into(), count)
+    }
+
+    /// Replaces the body that is exact at `before`, with `count` records, by one that is exact at `base`.
+    fn install_body(
+        &self,
+        memory: &SegmentMemory<'_>,
+        timeline: &Timeline,
+        (before, base): (Timestamp, Timestamp),
+        built: MergedBody,
+        count: usize,
+    ) -> Result<LiveMergeOutcome> {
+        let mut built = Some(built);
         let mut looks = RunLooks { base, by_run: Vec::new() };
         let hub_rows: Vec<u16> = built.iter().flat_map(|built| &built.hubs).map(|hub| hub.0).collect();
         let mut looks_count = 0;
@@ -173,7 +208,7 @@ impl LiveSegment {
             };
             let switched = under_latch(timeline, |_| -> Result<Switched<'_>> {
                 let now = self.state();
-                if now.version.base != start.version.base {
+                if now.version.base != before {
                     return Ok(Switched::Overtaken);
                 }
                 let mut rest = match rest {

@@ -10,7 +10,7 @@
 //! A run is stored before a version refers to it, and then never changes. Who reads one checks its length once; keys
 //! that don't ascend, which only damage makes, lead to wrong answers and never out of the run.
 
-use crate::shared_record::{PlacedRecord, SharedRecord, properties_at};
+use crate::shared_record::{PlacedRecord, SharedRecord, properties_at, properties_into};
 use crate::words::{LineNumber, SharedWords};
 use evergraph_graph::error::Result;
 use evergraph_storage::record::{RecordKey, Stamp};
@@ -164,8 +164,22 @@ impl<'a> RunRecords<'a> {
     /// If there are fewer.
     pub fn record(&self, place: usize) -> Result<SharedRecord> {
         let (key, stamp) = self.stamp(place);
-        let line = if self.places.is_empty() { LineNumber::NONE } else { line_of(self.places, place) };
-        Ok(SharedRecord { key, stamp, properties: properties_at(self.shared, line)? })
+        Ok(SharedRecord { key, stamp, properties: properties_at(self.shared, self.line(place))? })
+    }
+
+    /// The properties of the record at `place`, at the front of `buffer`; `None` if they are longer than that.
+    ///
+    /// # Errors
+    /// As [`RunRecords::record`].
+    ///
+    /// # Panics
+    /// If there are fewer records.
+    pub fn properties_into<'b>(&self, place: usize, buffer: &'b mut [u8]) -> Result<Option<&'b [u8]>> {
+        properties_into(self.shared, self.line(place), buffer)
+    }
+
+    fn line(&self, place: usize) -> LineNumber {
+        if self.places.is_empty() { LineNumber::NONE } else { line_of(self.places, place) }
     }
 
     /// All records.
@@ -230,6 +244,11 @@ mod tests {
             prop_assert_eq!(run.count(), all.len());
             let found: Vec<_> = (0..run.count()).map(|place| run.record(place).unwrap()).collect();
             prop_assert_eq!(&found, &all);
+            let mut buffer = [0; 12];
+            for (place, record) in all.iter().enumerate() {
+                let expected = (record.properties.len() <= 12).then_some(&record.properties[..]);
+                prop_assert_eq!(run.properties_into(place, &mut buffer).unwrap(), expected);
+            }
             let stamps: Vec<_> = all.iter().map(|record| (record.key, record.stamp)).collect();
             prop_assert_eq!(run.stamps().collect::<Vec<_>>(), stamps);
             let words = shared.slice(AT, run_words(all.len())).unwrap();

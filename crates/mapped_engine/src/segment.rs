@@ -16,6 +16,7 @@
 //! Concurrency: changed under the latch. Merges look at the state off it: its lock is held for a copy.
 
 use crate::arena::{ArenaBlock, take_fitting};
+use crate::files::segment_id::INDEXES;
 use crate::group::SegmentSubject;
 use crate::hub_table::{store_hub_table, version_word};
 use crate::retired::RetiredContent;
@@ -185,6 +186,12 @@ impl LiveSegment {
     #[must_use]
     pub fn subject(&self) -> SegmentSubject {
         self.subject
+    }
+
+    /// The number of the index whose entries it has, if it has any's.
+    #[must_use]
+    pub fn index_number(&self) -> Option<u32> {
+        (self.group == INDEXES).then_some(self.subject.0)
     }
 
     /// The row that it has to itself, if it is a hub's.

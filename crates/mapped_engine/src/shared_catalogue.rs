@@ -4,7 +4,7 @@
 //! writer   latch: note it ─> ... its commit becomes readable: a block with all names, the word in the head, then R
 //! reader   registered: the word; if it changed, the block
 //!
-//! block    bytes | the catalogue, as a manifest has it
+//! block    bytes | the catalogue, as a manifest has it | indexes that are ready: count, then IndexId, number, since
 //! ```
 //!
 //! Names only come, and a snapshot may see later ones, too: so there is one catalogue, the newest. It is written before R
@@ -15,13 +15,16 @@
 //! replaced stays while a slot is open whose snapshot began before, as a version does.
 
 use crate::arena::{Arena, ArenaBlock};
+use crate::files::segment_id::SegmentId;
+use crate::index_table::{StoredIndex, StoredIndexState, StoredIndexes};
 use crate::live::Live;
 use crate::retired::RetiredList;
 use crate::slots::Replacement;
 use crate::words::{LineNumber, load_bytes, store_bytes};
-use evergraph_graph::bytes::Reader;
+use evergraph_graph::bytes::{Decoded, Reader, put_varint};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
+use evergraph_graph::mutation::{put_index_id, take_index_id};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::manifest::{put_catalogue, take_catalogue};
 use evergraph_storage::planted::{Bug, planted};
@@ -46,6 +49,7 @@ struct NotedCatalogue {
     /// The first commit that it is needed for.
     since: Timestamp,
     newest: Arc<Catalogue>,
+    indexes: Arc<StoredIndexes>,
 }
 
 impl Default for CatalogueWriter {
@@ -56,12 +60,11 @@ impl Default for CatalogueWriter {
 
 impl CatalogueWriter {
     /// Notes what the catalogue is from the commit at `timestamp` on. Under the latch, before that commit is published.
-    pub fn note(&self, timestamp: Timestamp, catalogue: &Arc<Catalogue>) {
+    pub fn note(&self, timestamp: Timestamp, catalogue: &Arc<Catalogue>, indexes: &Arc<StoredIndexes>) {
         let mut noted = self.noted.lock();
-        match &mut *noted {
-            Some(noted) => noted.newest = Arc::clone(catalogue),
-            None => *noted = Some(NotedCatalogue { since: timestamp, newest: Arc::clone(catalogue) }),
-        }
+        let since = noted.as_ref().map_or(timestamp, |noted| noted.since);
+        let (newest, indexes) = (Arc::clone(catalogue), Arc::clone(indexes));
+        *noted = Some(NotedCatalogue { since, newest, indexes });
         self.due.fetch_min(timestamp.0, Ordering::AcqRel);
     }
 
@@ -85,8 +88,8 @@ impl CatalogueWriter {
             let mut noted = self.noted.lock();
             noted.take_if(|noted| noted.since.visible_at(readable))
         };
-        if let Some(NotedCatalogue { since, newest }) = taken {
-            let written = self.write(live, arena, &newest);
+        if let Some(NotedCatalogue { since, newest, indexes }) = taken {
+            let written = self.write(live, arena, &newest, &indexes);
             let mut noted = self.noted.lock();
             match written {
                 Ok(next) => {
@@ -101,7 +104,7 @@ impl CatalogueWriter {
                 Err(error) => {
                     match &mut *noted {
                         Some(noted) => noted.since = since,
-                        None => *noted = Some(NotedCatalogue { since, newest }),
+                        None => *noted = Some(NotedCatalogue { since, newest, indexes }),
                     }
                     live.make_readable(Timestamp(since.0.saturating_sub(1)));
                     return Err(error);
@@ -119,9 +122,16 @@ impl CatalogueWriter {
     }
 
     /// Another block, to which the word of `live` refers from now on.
-    fn write(&self, live: &Live, arena: &Arena, catalogue: &Catalogue) -> Result<ArenaBlock> {
+    fn write(
+        &self,
+        live: &Live,
+        arena: &Arena,
+        catalogue: &Catalogue,
+        indexes: &StoredIndexes,
+    ) -> Result<ArenaBlock> {
         let mut bytes = Vec::new();
         put_catalogue(&mut bytes, catalogue);
+        put_indexes(&mut bytes, indexes);
         // Names are few, and nothing is merged before they are shown: a full `live` would stay full.
         let block = arena.allocate_beyond_limit(1 + bytes.len().div_ceil(8))?;
         let words = arena.words_of(block);
@@ -138,7 +148,7 @@ impl CatalogueWriter {
 #[derive(Debug, Default)]
 pub struct CatalogueReader {
     /// The word of `live`, and what it refers to.
-    known: Mutex<(u64, Arc<Catalogue>)>,
+    known: Mutex<(u64, Arc<Catalogue>, Arc<StoredIndexes>)>,
 }
 
 impl CatalogueReader {
@@ -149,16 +159,53 @@ impl CatalogueReader {
     /// # Errors
     /// `corrupt` if what `live` says is no catalogue.
     pub fn newest(&self, live: &Live) -> Result<Arc<Catalogue>> {
+        Ok(self.newest_with_indexes(live)?.0)
+    }
+
+    /// As [`CatalogueReader::newest`], with the indexes that were ready then.
+    ///
+    /// # Errors
+    /// As [`CatalogueReader::newest`].
+    pub fn newest_with_indexes(&self, live: &Live) -> Result<(Arc<Catalogue>, Arc<StoredIndexes>)> {
         let mut known = self.known.lock();
         let word = live.catalogue_word().load(Ordering::Acquire);
         if word != known.0 && (known.0 == 0 || !planted(Bug::NamesReadOnce)) {
-            *known = (word, Arc::new(read(live, LineNumber(word as u32))?));
+            let (catalogue, indexes) = read(live, LineNumber(word as u32))?;
+            *known = (word, Arc::new(catalogue), Arc::new(indexes));
         }
-        Ok(Arc::clone(&known.1))
+        Ok((Arc::clone(&known.1), Arc::clone(&known.2)))
     }
 }
 
-fn read(live: &Live, line: LineNumber) -> Result<Catalogue> {
+/// Appends the indexes that are ready.
+fn put_indexes(out: &mut Vec<u8>, indexes: &StoredIndexes) {
+    let ready = indexes.iter().filter_map(|(id, index)| match index.state {
+        StoredIndexState::Ready(since) => Some((id, index.number, since)),
+        StoredIndexState::Building | StoredIndexState::Filled => None,
+    });
+    let ready: Vec<_> = ready.collect();
+    put_varint(out, ready.len() as u64);
+    for (id, number, since) in ready {
+        put_index_id(out, id);
+        put_varint(out, number.into());
+        put_varint(out, since.0);
+    }
+}
+
+fn take_indexes(reader: &mut Reader<'_>) -> Decoded<StoredIndexes> {
+    let mut indexes = StoredIndexes::new();
+    for _ in 0..reader.count(5)? {
+        let (id, start) = (take_index_id(reader)?, reader.clone());
+        let number =
+            u32::try_from(reader.varint()?).ok().filter(|number| SegmentId::index(*number).is_some());
+        let number = number.ok_or_else(|| start.error("the number of an index expected"))?;
+        let state = StoredIndexState::Ready(Timestamp(reader.varint()?));
+        indexes.insert(id, StoredIndex { number, state });
+    }
+    Ok(indexes)
+}
+
+fn read(live: &Live, line: LineNumber) -> Result<(Catalogue, StoredIndexes)> {
     let shared = live.words();
     let length = shared.slice(line, 1)?[0].load(Ordering::Relaxed);
     let words = usize::try_from(length.div_ceil(8)).ok().and_then(|words| words.checked_add(1));
@@ -167,8 +214,9 @@ fn read(live: &Live, line: LineNumber) -> Result<Catalogue> {
     let bytes = load_bytes(&words[1..], 0..length as usize).ok_or_else(too_long)?;
     let mut reader = Reader::new(&bytes);
     let catalogue = take_catalogue(&mut reader).map_err(|error| shared.damaged(line, error))?;
+    let indexes = take_indexes(&mut reader).map_err(|error| shared.damaged(line, error))?;
     if reader.is_empty() {
-        return Ok(catalogue);
+        return Ok((catalogue, indexes));
     }
     Err(shared.damaged(line, format_args!("{} bytes behind a catalogue", reader.remaining())))
 }
@@ -204,6 +252,10 @@ mod tests {
             Self { live, arena, retired: RetiredList::default(), writer, reader }
         }
 
+        fn note(&self, timestamp: Timestamp, labels: u16) {
+            self.writer.note(timestamp, &named(labels), &Arc::default());
+        }
+
         fn show(&self, readable: u64) -> Result<()> {
             self.writer.show(&self.live, &self.arena, &self.retired, Timestamp(readable))
         }
@@ -227,8 +279,8 @@ mod tests {
         let shared = Shared::new(1 << 20);
         shared.show(6).unwrap();
         assert_eq!((shared.live.readable(), shared.labels()), (Timestamp(6), 0));
-        shared.writer.note(Timestamp(8), &named(1));
-        shared.writer.note(Timestamp(9), &named(2));
+        shared.note(Timestamp(8), 1);
+        shared.note(Timestamp(9), 2);
         shared.show(7).unwrap();
         assert_eq!((shared.live.readable(), shared.labels()), (Timestamp(7), 0), "it is not needed yet");
         shared.show(8).unwrap();
@@ -236,7 +288,7 @@ mod tests {
         let known = shared.reader.newest(&shared.live).unwrap();
         shared.show(9).unwrap();
         assert!(Arc::ptr_eq(&known, &shared.reader.newest(&shared.live).unwrap()), "nothing is read again");
-        shared.writer.note(Timestamp(10), &named(300));
+        shared.note(Timestamp(10), 300);
         shared.show(20).unwrap();
         assert_eq!(
             (shared.live.readable(), shared.labels(), shared.retired.count()),
@@ -251,12 +303,12 @@ mod tests {
     #[test]
     fn names_that_no_region_holds_keep_their_commit_unseen() {
         let shared = Shared::new(1 << 30);
-        shared.writer.note(Timestamp(8), &named(6000));
+        shared.note(Timestamp(8), 6000);
         for readable in [9, 12] {
             assert_eq!(shared.show(readable).unwrap_err().kind(), ErrorKind::Invalid);
             assert_eq!((shared.live.readable(), shared.labels()), (Timestamp(7), 0));
         }
-        shared.writer.note(Timestamp(11), &named(4));
+        shared.note(Timestamp(11), 4);
         shared.show(12).unwrap();
         assert_eq!((shared.live.readable(), shared.labels()), (Timestamp(12), 4));
     }
@@ -267,7 +319,7 @@ mod tests {
         let shared = Shared::new(512);
         let taken: Vec<_> = std::iter::from_fn(|| shared.arena.allocate(8).ok()).collect();
         assert!(!taken.is_empty() && !shared.writer.is_shown(&shared.live));
-        shared.writer.note(Timestamp(8), &named(3));
+        shared.note(Timestamp(8), 3);
         shared.show(9).unwrap();
         assert_eq!((shared.live.readable(), shared.labels()), (Timestamp(9), 3));
         assert!(shared.writer.is_shown(&shared.live));
@@ -276,7 +328,7 @@ mod tests {
     #[test]
     fn a_damaged_catalogue_is_an_error_that_names_its_place() {
         let shared = Shared::new(1 << 20);
-        shared.writer.note(Timestamp(8), &named(3));
+        shared.note(Timestamp(8), 3);
         shared.show(9).unwrap();
         let word = shared.live.catalogue_word();
         let (sound, line) = (word.load(Ordering::Relaxed), LineNumber(word.load(Ordering::Relaxed) as u32));

@@ -131,8 +131,31 @@ pub fn store_properties(words: &[AtomicU64], properties: &[u8]) {
 /// # Errors
 /// `corrupt` if they don't lie in `live`.
 pub fn properties_at(shared: &SharedWords, line: LineNumber) -> Result<Vec<u8>> {
+    let Some((words, count)) = words_at(shared, line)? else { return Ok(Vec::new()) };
+    Ok(load_bytes(words, 0..count).expect("so many words were asked for"))
+}
+
+/// The same at the front of `buffer`, without allocation; `None` if they are longer than that.
+///
+/// # Errors
+/// As [`properties_at`].
+pub fn properties_into<'b>(
+    shared: &SharedWords,
+    line: LineNumber,
+    buffer: &'b mut [u8],
+) -> Result<Option<&'b [u8]>> {
+    let Some((words, count)) = words_at(shared, line)? else { return Ok(Some(&[])) };
+    let Some(properties) = buffer.get_mut(..count) else { return Ok(None) };
+    for (bytes, word) in properties.chunks_mut(8).zip(words) {
+        bytes.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes()[..bytes.len()]);
+    }
+    Ok(Some(properties))
+}
+
+/// The words that properties lie in, and how many bytes they have; `None` if a record carries none.
+fn words_at(shared: &SharedWords, line: LineNumber) -> Result<Option<(&[AtomicU64], usize)>> {
     if line.is_none() {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     let length = shared.slice(line, 1)?[0].load(Ordering::Relaxed);
     let count = usize::try_from(length).ok();
@@ -140,6 +163,5 @@ pub fn properties_at(shared: &SharedWords, line: LineNumber) -> Result<Vec<u8>> 
     let Some((count, words)) = count.zip(words) else {
         return Err(shared.damaged(line, format_args!("properties of {length} bytes")));
     };
-    let words = &shared.slice(line, words)?[1..];
-    Ok(load_bytes(words, 0..count).expect("so many words were asked for"))
+    Ok(Some((&shared.slice(line, words)?[1..], count)))
 }

@@ -101,7 +101,7 @@ impl Shared {
             let (id, name) = (LabelId(number as u16), format!("label {number}").into());
             catalogue.apply(&SchemaChange::AddLabel { id, name });
             let mut latch = self.timeline.latch();
-            self.names.note(Timestamp(number), &Arc::new(catalogue.clone()));
+            self.names.note(Timestamp(number), &Arc::new(catalogue.clone()), &Arc::default());
             self.live.publish(Timestamp(number));
             self.timeline.publish(Timestamp(number), &mut latch);
             drop(latch);

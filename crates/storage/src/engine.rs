@@ -350,6 +350,13 @@ pub trait Engine: Send + Sync + Sized + 'static {
         None
     }
 
+    /// From which commit on views answer for an index of that catalogue, if another process keeps its entries. With the
+    /// registry of snapshots locked.
+    fn shared_index(&self, pin: &Self::Pin, index: IndexId) -> Option<Timestamp> {
+        let _ = (pin, index);
+        None
+    }
+
     /// The oldest open snapshot moved: versions kept for it may go. Cheap; work is left to the
     /// background.
     fn snapshot_ended(&self);

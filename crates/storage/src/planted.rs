@@ -478,6 +478,14 @@ bugs! {
     ReplacedBodyFreed = "replaced-body-freed";
     /// A merge keeps a stored column although a record changes it.
     ChangedColumnKept = "changed-column-kept";
+    /// A merge of an index in mapped files leaves out what its body had.
+    MergedEntriesLost = "merged-entries-lost";
+    /// A look-up in an index in mapped files doesn't look into the tail.
+    EntryTailSkipped = "entry-tail-skipped";
+    /// An index in mapped files is emptied before its drop is readable.
+    IndexEmptiedEarly = "index-emptied-early";
+    /// A scan that found nothing leaves an index in mapped files without a base.
+    EmptyScanForgotten = "empty-scan-forgotten";
     /// R is stored before the commit's records are installed.
     ReadableBeforeRecords = "readable-before-records";
     /// R is stored before the names that its commits added.

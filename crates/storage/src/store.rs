@@ -191,7 +191,7 @@ impl<E: Engine> Store<E> {
     }
 
     /// Opens what `parts` share: snapshots see each commit as soon as the process that writes lets them. Writes are
-    /// refused, naming that process. Look-ups by value read everything of their label or type, unless the engine has their
+    /// refused, naming that process. Look-ups by value read everything of their label or type, unless the engine shares their
     /// index. Notes are not shared: there are none here.
     ///
     /// Cost: a snapshot's begin. Nothing is read.

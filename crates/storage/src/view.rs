@@ -212,6 +212,15 @@ pub trait View: Send + Sync {
     /// All properties of an edge, by key.
     fn edge_property_map(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>>;
 
+    /// Whether [`View::candidates`] and [`View::between`] answer for an index that the engine keeps, and that is ready since this
+    /// view's snapshot or earlier. Not always in a process that reads: another one may have made it ready meanwhile, in memory
+    /// that the snapshot doesn't read.
+    #[inline]
+    fn answers_for(&self, index: IndexId) -> bool {
+        let _ = index;
+        true
+    }
+
     /// The size of an index that the engine keeps; `None` if it doesn't answer for it.
     ///
     /// Cost: a look at each file's directory; nothing is read.

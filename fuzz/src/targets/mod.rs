@@ -17,6 +17,7 @@ pub mod csv;
 pub mod dimacs;
 pub mod disk_manifest;
 pub mod edge_list;
+pub mod entry_body;
 pub mod entry_page;
 pub mod filter_page;
 pub mod gexf;
@@ -53,7 +54,7 @@ pub mod value_text;
 pub mod vertex_page;
 
 /// All of them, by name: text first, then what the storage writes.
-pub const ALL: [(&str, Target); 49] = [
+pub const ALL: [(&str, Target); 50] = [
     ("value_text", value_text::TARGET),
     ("gremlin", gremlin::TARGET),
     ("bytecode", bytecode::TARGET),
@@ -103,4 +104,5 @@ pub const ALL: [(&str, Target); 49] = [
     ("long_value_page", long_value_page::TARGET),
     ("entry_page", entry_page::TARGET),
     ("filter_page", filter_page::TARGET),
+    ("entry_body", entry_body::TARGET),
 ];

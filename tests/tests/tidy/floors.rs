@@ -45,7 +45,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["log", "notes"],
             &["checkpoint::error"],
             &["index::index_item", "index::entry_bound"],
-            &["index::changes", "index::fill"],
+            &["index::changes", "index::fill", "index::entry_range"],
             &["error", "view", "engine", "transaction::payload"],
             &["checkpoint::arrays", "checkpoint::column_form", "checkpoint::manifest"],
             &["checkpoint::contract", "checkpoint::report", "bulk::numbers", "unfinished_directory"],
@@ -148,9 +148,9 @@ pub const MODULES: &[(&str, Floors)] = &[
     (
         "crates/mapped_engine/src",
         &[
-            &["words", "shared_record", "extents"],
+            &["words", "shared_record", "extents", "entries"],
             &["live_head", "files", "free_lines"],
-            &["live", "live_file", "slots", "arena"],
+            &["live", "live_file", "slots", "arena", "index_table"],
             &["claimed_slots", "dead_readers", "tail", "run", "group", "hub_table", "version_reference"],
             &["version", "group_blocks"],
             &["retired", "live_snapshot", "body_store"],
@@ -162,6 +162,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["checkpoint"],
             &["engine", "engine::options", "engine::groups", "engine::merge_queue"],
             &["engine::graph"],
+            &["engine::index_records", "engine::index_fill"],
             &["engine::body_merge", "engine::merger", "engine::attach", "engine::install"],
             &["engine::prepared", "statistics"],
             &["engine::mapped_engine"],

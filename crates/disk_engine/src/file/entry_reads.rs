@@ -12,13 +12,14 @@ use crate::cache::PageWorth;
 use crate::file::file_records::FileRecords;
 use crate::format::entries::entry::Separator;
 use crate::format::entries::page::EntryPage;
-use crate::format::entries::range::{BytesBound, EntryOrder, EntryRange, VisibleEntry};
+use crate::format::entries::visible_entry::VisibleEntry;
 use crate::format::filter::{FilterPage, KeyHash};
 use crate::format::page_index::filters::FilterAnswer;
 use crate::format::page_index::topology::IndexedPage;
 use crate::format::subject::Subject;
 use evergraph_graph::bytes::DecodeError;
 use evergraph_storage::checkpoint::error::CheckpointResult;
+use evergraph_storage::index::entry_range::{BytesBound, EntryOrder, EntryRange};
 use std::cmp::Ordering;
 use std::ops::Range;
 

@@ -12,7 +12,7 @@ use crate::file::last_list::LastList;
 use crate::file::page_rounds::visit_pages;
 use crate::file::visibility::Visibility;
 use crate::format::directory::INDEX_GROUP;
-use crate::format::entries::range::{EntryRange, VisibleEntry};
+use crate::format::entries::visible_entry::VisibleEntry;
 use crate::format::file_name::PAGE_BYTES;
 use crate::format::operation::RecordOperation;
 use crate::format::page_index::filters::FilterAnswer;
@@ -22,6 +22,7 @@ use crate::source::{EntriesSize, ListedItem, PropertyAnswer, PropertyMap, Record
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, KeyId, VertexId};
 use evergraph_storage::checkpoint::error::CheckpointResult;
+use evergraph_storage::index::entry_range::EntryRange;
 use evergraph_storage::view::GroupBits;
 use std::ops::ControlFlow;
 

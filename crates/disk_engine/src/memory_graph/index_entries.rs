@@ -14,12 +14,13 @@
 //! removed, so that a reader gets the state at its timestamp and parts never join; the list of parts is a sorted array,
 //! short enough for that, which is searched without making a key.
 
-use crate::format::entries::range::{BytesBound, EntryOrder, VisibleEntry};
+use crate::format::entries::visible_entry::VisibleEntry;
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::memory_graph::slot::RelativeStamp;
 use crate::source::EntriesSize;
 use evergraph_graph::index_entry::ItemId;
+use evergraph_storage::index::entry_range::{BytesBound, EntryOrder};
 use evergraph_storage::sync::RwLock;
 use evergraph_storage::sync::atomic::{AtomicI64, AtomicU64, Ordering as Memory};
 use std::cmp::Ordering;

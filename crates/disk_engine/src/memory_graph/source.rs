@@ -10,7 +10,7 @@
 //!
 //! Source: disk-engine, section 5, rule D5.
 
-use crate::format::entries::range::{EntryRange, VisibleEntry};
+use crate::format::entries::visible_entry::VisibleEntry;
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
@@ -21,6 +21,7 @@ use crate::source::{EntriesSize, ListedItem, PropertyAnswer, PropertyMap, Record
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, KeyId, VertexId};
 use evergraph_graph::properties::Properties;
+use evergraph_storage::index::entry_range::EntryRange;
 use evergraph_storage::view::{GroupBits, runs};
 
 /// Items of one short list that are looked for one by one, before it is worth sorting its records.

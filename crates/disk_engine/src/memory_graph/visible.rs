@@ -9,7 +9,7 @@
 //! The newest record of a key decides in this graph whether its item exists; older generations and files are asked
 //! about it only if there is no record. Counts are differences to what lies below (rule D5).
 
-use crate::format::entries::range::{BytesBound, EntryOrder, VisibleEntry};
+use crate::format::entries::visible_entry::VisibleEntry;
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
@@ -23,6 +23,7 @@ use crate::source::EntriesSize;
 use evergraph_graph::id::{GroupId, VertexId};
 use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::index::entry_range::{BytesBound, EntryOrder};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 

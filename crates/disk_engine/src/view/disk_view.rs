@@ -11,7 +11,6 @@
 //! Source: disk-engine, section 5.
 
 use crate::file::csr_file::CsrFile;
-use crate::format::entries::range::EntryOrder;
 use crate::format::subject::{EdgeSide, Subject};
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::groups::GroupTable;
@@ -27,6 +26,7 @@ use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_storage::index::entry_bound::EntryBound;
+use evergraph_storage::index::entry_range::EntryOrder;
 use evergraph_storage::index::index_item::IndexItem;
 use evergraph_storage::view::{GroupBits, IndexAnswer, IndexSize, View, runs};
 use std::sync::Arc;
@@ -333,10 +333,8 @@ impl<L: ReadSources> View for DiskView<'_, L> {
         limit: usize,
         items: &mut Vec<I>,
     ) -> Result<IndexAnswer> {
-        match self.subject_of(index) {
-            Some(subject) => self.items_of_value(subject, value, after, limit, items),
-            None => Ok(IndexAnswer::No),
-        }
+        let Some(subject) = self.subject_of(index) else { return Ok(IndexAnswer::No) };
+        self.items_of_value((subject, index.key), value, after, limit, items)
     }
 
     fn between<I: IndexItem>(
@@ -348,9 +346,7 @@ impl<L: ReadSources> View for DiskView<'_, L> {
         pairs: &mut Vec<(Value, I)>,
     ) -> Result<IndexAnswer> {
         let order = if descending { EntryOrder::Descending } else { EntryOrder::Ascending };
-        match self.subject_of(index) {
-            Some(subject) => self.pairs_between((subject, index.key), places, order, limit, pairs),
-            None => Ok(IndexAnswer::No),
-        }
+        let Some(subject) = self.subject_of(index) else { return Ok(IndexAnswer::No) };
+        self.pairs_between((subject, index.key), places, order, limit, pairs)
     }
 }

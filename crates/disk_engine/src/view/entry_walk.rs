@@ -11,7 +11,7 @@
 //!
 //! Source: disk-engine, section 7.
 
-use crate::format::entries::range::{BytesBound, EntryRange, VisibleEntry};
+use crate::format::entries::visible_entry::VisibleEntry;
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::source::RecordSource;
@@ -19,6 +19,7 @@ use crate::view::merged_records::MergedRecords;
 use crate::view::read_source::ReadSources;
 use evergraph_graph::error::Result;
 use evergraph_graph::index_entry::ItemId;
+use evergraph_storage::index::entry_range::{BytesBound, EntryRange};
 use std::sync::Arc;
 
 /// Pairs that a source gives at once.

@@ -7,7 +7,7 @@
 //! Pin ── lends its files and levels, and counts graphs (view_sources) ─┘
 //! ```
 
-use crate::format::entries::range::{EntryRange, VisibleEntry};
+use crate::format::entries::visible_entry::VisibleEntry;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::generation::GenerationSource;
@@ -20,6 +20,7 @@ use crate::view::read_source::ReadSource;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, KeyId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::index::entry_range::EntryRange;
 use evergraph_storage::view::GroupBits;
 use std::sync::Arc;
 

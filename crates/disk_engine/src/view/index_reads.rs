@@ -1,268 +1,78 @@
-//! Index reads: what storage's `View` asks of indexes that lie in files.
-//!
-//! ```text
-//! value  ──bytes──> pairs of these bytes              long bytes: whoever asks compares
-//! range  ──bytes──> pairs in the order of their bytes ──> values in their own order
-//! ```
-//!
-//! Bytes sort as values do but for *long* ones, of which the first 48 bytes are the value's own and the rest a hash.
-//! Pairs whose first 48 bytes are the same are a *block*: their values are read and sorted. A block keeps as many pairs as
-//! may still be asked for, and the next question reads it again.
+//! Index reads: the entries of an index that lies in files, as storage's reads of order bytes ask for them.
 //!
 //! Source: disk-engine, section 7.
 
-use crate::format::entries::range::{BytesBound, EntryOrder, EntryRange};
 use crate::format::subject::Subject;
+use crate::source::RecordSource;
 use crate::view::disk_view::DiskView;
+use crate::view::entry_walk::EntryWalk as SourceWalk;
 use crate::view::read_source::ReadSources;
-use evergraph_graph::bytes::DecodeError;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::KeyId;
 use evergraph_graph::index_entry::ItemId;
-use evergraph_graph::look_up::ValueRange;
 use evergraph_graph::value::Value;
-use evergraph_graph::value::order_bytes::decode::RecoveredValue;
-use evergraph_graph::value::order_bytes::lengths::{LONG_BYTES, LONG_PREFIX_BYTES};
-use evergraph_graph::value::order_bytes::range::BytesRange;
-use evergraph_graph::value::order_bytes::value_bytes::ValueBytes;
 use evergraph_storage::index::entry_bound::EntryBound;
+use evergraph_storage::index::entry_range::{EntryOrder, EntryRange};
+use evergraph_storage::index::entry_reads::{EntryWalk, IndexEntries, items_of_value, pairs_between};
 use evergraph_storage::index::index_item::IndexItem;
 use evergraph_storage::view::{IndexAnswer, View};
-use std::cmp::Ordering;
-use std::ops::Bound;
+use std::fmt::Display;
 use std::sync::Arc;
 
-/// The item as the kind that the index finds.
-fn item_of<I: IndexItem>(index: Subject, item: ItemId) -> Result<I> {
-    I::from_item_id(item).ok_or_else(|| {
-        let text = format!("{index} has an item of another kind than it is on: {item:?}");
-        Error::new(ErrorKind::Corrupt, text)
-    })
-}
-
-/// A bound in bytes: no value at it or on its inner side is left out.
-enum OwnedBytesBound {
-    Start,
-    Before(Vec<u8>),
-    At(ValueBytes, ItemId),
-    End,
-}
-
-/// The side from which a bound is reached.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum BoundSide {
-    Low,
-    High,
-}
-
-impl OwnedBytesBound {
-    fn of<I: IndexItem>(bound: &EntryBound<I>, side: BoundSide) -> Self {
-        let range = |from, to| BytesRange::around(&ValueRange { from, to, descending: false });
-        let before = |inner: Bound<Value>| match side {
-            BoundSide::Low => Self::Before(range(inner, Bound::Unbounded).from),
-            BoundSide::High => match range(Bound::Unbounded, inner).to {
-                Some(bytes) => Self::Before(bytes),
-                None => Self::End,
-            },
-        };
-        match (bound, side) {
-            (EntryBound::Start, _) => Self::Start,
-            (EntryBound::End, _) => Self::End,
-            (EntryBound::Before(value), BoundSide::Low) | (EntryBound::After(value), BoundSide::High) => {
-                before(Bound::Included(value.clone()))
-            }
-            (EntryBound::After(value), BoundSide::Low) | (EntryBound::Before(value), BoundSide::High) => {
-                before(Bound::Excluded(value.clone()))
-            }
-            (EntryBound::At(value, item), _) => {
-                let bytes = ValueBytes::of(value);
-                match (prefix_of(bytes.as_slice()), side, item) {
-                    (Some(prefix), BoundSide::Low, _) => Self::Before(prefix.to_vec()),
-                    (Some(prefix), BoundSide::High, _) => {
-                        // Behind every form that begins so.
-                        let end = [&prefix[..], &[u8::MAX; LONG_BYTES - LONG_PREFIX_BYTES + 1]].concat();
-                        Self::Before(end)
-                    }
-                    (None, _, Some(item)) => Self::At(bytes, item.item_id()),
-                    (None, _, None) => Self::Before(bytes.as_slice().to_vec()),
-                }
-            }
-        }
-    }
-
-    fn bound(&self) -> BytesBound<'_> {
-        match self {
-            Self::Start => BytesBound::Start,
-            Self::Before(bytes) => BytesBound::Before(bytes),
-            Self::At(bytes, item) => BytesBound::At(bytes.as_slice(), *item),
-            Self::End => BytesBound::End,
-        }
-    }
-}
-
-/// The bytes that long values share, if there are so many.
-fn prefix_of(bytes: &[u8]) -> Option<&[u8; LONG_PREFIX_BYTES]> {
-    bytes.first_chunk()
-}
-
-/// Pairs whose value bytes begin alike: of those that came, the first in order.
-struct Block<I> {
-    prefix: Vec<u8>,
-    /// As many as are wanted and as many again, at most. Not in order.
-    pairs: Vec<(Value, I)>,
-    order: EntryOrder,
-    wanted: usize,
-}
-
-impl<I: IndexItem> Block<I> {
-    fn new(prefix: &[u8], order: EntryOrder, wanted: usize) -> Self {
-        Self { prefix: prefix.to_vec(), pairs: Vec::new(), order, wanted }
-    }
-
-    /// Cost: a comparison or a few; now and then those of sorting all.
-    fn push(&mut self, pair: (Value, I)) {
-        self.pairs.push(pair);
-        if self.pairs.len() >= self.wanted.saturating_mul(2) {
-            self.sort();
-        }
-    }
-
-    /// Sorts the pairs, and keeps those that are wanted.
-    fn sort(&mut self) {
-        match self.order {
-            EntryOrder::Ascending => self.pairs.sort_unstable(),
-            EntryOrder::Descending => self.pairs.sort_unstable_by(|a, b| b.cmp(a)),
-        }
-        self.pairs.truncate(self.wanted);
-    }
-
-    fn into_sorted(mut self) -> Vec<(Value, I)> {
-        self.sort();
-        self.pairs
-    }
+/// The entries of one index.
+struct DiskEntries<'v, 'a, L: ReadSources> {
+    view: &'v DiskView<'a, L>,
+    /// The key that the entries are stored under.
+    index: Subject,
+    /// The indexed property.
+    key: KeyId,
 }
 
 impl<L: ReadSources> DiskView<'_, L> {
-    /// As [`View::candidates`], of the index whose entries lie under `index`.
+    /// As [`View::candidates`], of the index of a property whose entries are stored under a subject.
     pub(super) fn items_of_value<I: IndexItem>(
         &self,
-        index: Subject,
+        (index, key): (Subject, KeyId),
         value: &Value,
         after: Option<I>,
         limit: usize,
         items: &mut Vec<I>,
     ) -> Result<IndexAnswer> {
-        let bytes = ValueBytes::of(value);
-        let from = match after {
-            Some(item) => BytesBound::At(bytes.as_slice(), item.item_id()),
-            None => BytesBound::Before(bytes.as_slice()),
-        };
-        let to = BytesBound::After(bytes.as_slice());
-        let range = EntryRange { from, to, order: EntryOrder::Ascending };
-        let end = items.len().saturating_add(limit);
-        let mut walk = self.records().walk_entries(index, range, limit)?;
-        while items.len() < end
-            && let Some((_, item)) = walk.next_pair()?
-        {
-            items.push(item_of(index, item)?);
-        }
-        Ok(if bytes.is_long() { IndexAnswer::Check } else { IndexAnswer::Exact })
+        items_of_value(&DiskEntries { view: self, index, key }, value, after, limit, items)
     }
 
-    /// As [`View::between`], of the index on `key` whose entries lie under `index`.
+    /// As [`View::between`], of the index of a property whose entries are stored under a subject.
     pub(super) fn pairs_between<I: IndexItem>(
         &self,
         (index, key): (Subject, KeyId),
-        (after, until): (&EntryBound<I>, &EntryBound<I>),
+        places: (&EntryBound<I>, &EntryBound<I>),
         order: EntryOrder,
         limit: usize,
         pairs: &mut Vec<(Value, I)>,
     ) -> Result<IndexAnswer> {
-        let (low, high) = match order {
-            EntryOrder::Ascending => (after, until),
-            EntryOrder::Descending => (until, after),
-        };
-        let is_inside = |(value, item): &(Value, I)| {
-            low.cmp_entry(value, *item) == Ordering::Less && high.cmp_entry(value, *item) == Ordering::Greater
-        };
-        let (low_bytes, high_bytes) =
-            (OwnedBytesBound::of(low, BoundSide::Low), OwnedBytesBound::of(high, BoundSide::High));
-        let (from, to) = match order {
-            EntryOrder::Ascending => (low_bytes.bound(), high_bytes.bound()),
-            EntryOrder::Descending => (high_bytes.bound(), low_bytes.bound()),
-        };
-        let end = pairs.len().saturating_add(limit);
-        let mut walk = self.records().walk_entries(index, EntryRange { from, to, order }, limit)?;
-        let mut block: Option<Block<I>> = None;
-        while pairs.len() < end {
-            let next = walk.next_pair()?;
-            let goes_on = |prefix: &[u8]| next.as_ref().is_some_and(|(bytes, _)| bytes.starts_with(prefix));
-            if let Some(ended) = block.take_if(|block| !goes_on(&block.prefix)) {
-                pairs.extend(ended.into_sorted());
-            }
-            let Some((bytes, item)) = next else { break };
-            let Some(value) = self.value_of(index, key, &bytes, item)? else { continue };
-            let pair = (value, item_of(index, item)?);
-            let wanted = end - pairs.len();
-            if wanted == 0 || !is_inside(&pair) {
-                continue;
-            }
-            match prefix_of(&bytes) {
-                Some(prefix) => {
-                    block.get_or_insert_with(|| Block::new(prefix, order, wanted)).push(pair);
-                }
-                None => pairs.push(pair),
-            }
-        }
-        Ok(IndexAnswer::Exact)
-    }
-
-    /// The value of an entry: what its bytes say, or else the item's own.
-    fn value_of(&self, index: Subject, key: KeyId, bytes: &Arc<[u8]>, item: ItemId) -> Result<Option<Value>> {
-        let damaged = |error: DecodeError| {
-            let text = format!("{index} has a value that cannot be read: {error}");
-            Error::new(ErrorKind::Corrupt, text)
-        };
-        let stored = ValueBytes::from_stored(bytes).map_err(damaged)?;
-        if let RecoveredValue::Exact(value) = stored.recover().map_err(damaged)? {
-            return Ok(Some(value));
-        }
-        let value = match item {
-            ItemId::Vertex(vertex) => self.vertex_property(vertex, key)?,
-            ItemId::Edge(edge) => self.edge_property(edge, key)?,
-        };
-        Ok(value.filter(|value| ValueBytes::of(value) == stored))
+        pairs_between(&DiskEntries { view: self, index, key }, places, order, limit, pairs)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use evergraph_graph::id::VertexId;
-    use evergraph_storage::io::random::{Random, SplitMix64};
+impl<R: RecordSource> EntryWalk for SourceWalk<'_, R> {
+    fn next_pair(&mut self) -> Result<Option<(Arc<[u8]>, ItemId)>> {
+        SourceWalk::next_pair(self)
+    }
+}
 
-    #[test]
-    fn a_block_keeps_no_more_pairs_than_are_wanted_and_as_many_again() {
-        let mut random = SplitMix64::new(5);
-        let any = |_| {
-            (Value::from(format!("text {}", random.next_u64() % 700)), VertexId(random.next_u64() as u32))
-        };
-        let pairs: Vec<(Value, VertexId)> = (0..2000).map(any).collect();
-        for wanted in [1, 7, 3000] {
-            for order in [EntryOrder::Ascending, EntryOrder::Descending] {
-                let mut block = Block::new(b"text", order, wanted);
-                for pair in &pairs {
-                    block.push(pair.clone());
-                    assert!(block.pairs.len() <= 2 * wanted);
-                }
-                let mut expected = pairs.clone();
-                expected.sort_unstable();
-                if order == EntryOrder::Descending {
-                    expected.reverse();
-                }
-                expected.truncate(wanted);
-                assert_eq!(block.into_sorted(), expected);
-            }
+impl<L: ReadSources> IndexEntries for DiskEntries<'_, '_, L> {
+    fn walk<'s>(&'s self, range: EntryRange<'s>, count: usize) -> Result<Box<dyn EntryWalk + 's>> {
+        Ok(Box::new(self.view.records().walk_entries(self.index, range, count)?))
+    }
+
+    fn property(&self, item: ItemId) -> Result<Option<Value>> {
+        match item {
+            ItemId::Vertex(vertex) => self.view.vertex_property(vertex, self.key),
+            ItemId::Edge(edge) => self.view.edge_property(edge, self.key),
         }
+    }
+
+    fn damaged(&self, problem: &dyn Display) -> Error {
+        Error::new(ErrorKind::Corrupt, format!("{} has {problem}", self.index))
     }
 }

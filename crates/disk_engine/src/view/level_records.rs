@@ -14,7 +14,7 @@
 //!
 //! Source: disk-engine, section 5 (Point read: one page a level).
 
-use crate::format::entries::range::{EntryOrder, EntryRange, VisibleEntry};
+use crate::format::entries::visible_entry::VisibleEntry;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::level::Level;
@@ -23,6 +23,7 @@ use crate::view::read_source::ReadSource;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, KeyId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::index::entry_range::{EntryOrder, EntryRange};
 use evergraph_storage::view::GroupBits;
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
 //! Hubs: a view reads little more of long lists than what it is asked for.
 
-use evergraph_disk_engine::format::entries::range::{EntryRange, VisibleEntry};
+use evergraph_disk_engine::format::entries::visible_entry::VisibleEntry;
 use evergraph_disk_engine::format::subject::{EdgeSide, Subject};
 use evergraph_disk_engine::format::tree_key::{ItemKey, ListId};
 use evergraph_disk_engine::source::{EntriesSize, ListedItem, PropertyAnswer, PropertyMap, RecordSource};
@@ -9,6 +9,7 @@ use evergraph_disk_engine::view::read_source::ReadSource;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, KeyId, TypeId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::index::entry_range::EntryRange;
 use evergraph_storage::view::GroupBits;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

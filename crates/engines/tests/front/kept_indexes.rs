@@ -52,6 +52,9 @@ fn opening_builds_no_index_that_the_engine_keeps_and_it_answers_all_the_same() {
     let store = open::<KeepingEngine>(&directory, Durability::Sync).unwrap();
     assert_eq!(entries(&store), [(10, IndexState::Ready); 2]);
     check_indexes(&store.snapshot(), &values, &some_ranges(), 2);
+    // A planner asks a transaction, too, how much there is.
+    let told: Vec<u64> = store.begin().indexes().iter().map(|index| index.entries).collect();
+    assert_eq!(told, [10; 2]);
     let taken = store.transact(|transaction| {
         let (label, name) = (transaction.label("Person")?, transaction.key("name")?);
         transaction.add_vertex(label, &[(name, Value::from("p3"))])

@@ -8,6 +8,7 @@
 //! ENGINE=memory IMAGES=20000 SEED=1 CARGO_FLAGS="--features planted"` looks for another one.
 
 use crate::catcher::Catcher;
+use crate::mapped::on_mapped;
 use crate::packed::on_packed;
 use crate::simulated::simulated;
 use crate::test_names::*;
@@ -15,7 +16,7 @@ use evergraph_storage::planted::Bug;
 
 /// The tests that catch `bug`, one to four.
 pub fn catchers(bug: Bug) -> impl Iterator<Item = Catcher> {
-    [by_itself(bug), on_disk(bug), on_packed(bug), in_live(bug), simulated(bug)].into_iter().flatten()
+    [by_itself(bug), on_disk(bug), on_packed(bug), on_mapped(bug), simulated(bug)].into_iter().flatten()
 }
 
 /// The test of the disk engine that catches a bug that others can have as well.
@@ -31,17 +32,6 @@ fn on_disk(bug: Bug) -> Option<Catcher> {
         PruneBeforeManifest => ("durable", DISK_POWER, &["is missing: db/log-"]),
         NeedNotSynced => ("durable", UNSYNCED_POWER, &["was synced"]),
         BeginOutsideRegistry => ("schedules_tree", BESIDE_SWAP, &["a set has commit"]),
-        _ => return None,
-    };
-    Some(Catcher { tests, name, seed: None, says })
-}
-
-/// The test of what processes share that catches a bug that an engine can have as well.
-fn in_live(bug: Bug) -> Option<Catcher> {
-    use Bug::*;
-    let (tests, name, says): (_, _, &[&str]) = match bug {
-        LengthBeforeRecord | LengthRelaxed => ("mapped_engine/weak_orders", SHARED_TAIL, &["half a record"]),
-        ResidualDropped => ("schedules_live", MERGES_BESIDE, &["records are exact", "not the whole history"]),
         _ => return None,
     };
     Some(Catcher { tests, name, seed: None, says })
@@ -165,6 +155,8 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         | PackedFreedBeforeNaming
         | PackedNamedBeforeFence
         | PackedCleanFlagStays => return None,
+        // Of indexes in mapped files: `mapped.rs`.
+        MergedEntriesLost | EntryTailSkipped | IndexEmptiedEarly | EmptyScanForgotten => return None,
 
         DeleteDroppedEarly => ("merged_runs", DELETE_ABOVE, &["an older file still has the edge"]),
         BuildingDeleteDropped => ("merged_runs", BUILDING, &["the scan will put the entry below"]),
@@ -214,7 +206,9 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         HubChangeUntold => ("engine_model", HUB_CHANGED, &["since"]),
         ReplacedBodyFreed => ("engine_model", HUB_MERGED, &["has no body", "a body goes once"]),
         ChangedColumnKept => ("engine_model", PROPERTY_MERGE, &["I64(-99)"]),
-        NamesReadOnce => ("readers", NAMES_COME, &["a reader lacks names of its commits"]),
+        NamesReadOnce => {
+            ("readers", NAMES_COME, &["a reader lacks names of its commits", "there is no index on"])
+        }
         NewWriterOverlooked => ("readers", NEXT_WRITER, &["what the next writer commits"]),
         AnyReaderJoined => ("readers", NEXT_WRITER, &["a new writer overwrites what an older reader sees"]),
         ReadableBeforeNames => ("schedules_names", NAMES_KNOWN, &["a snapshot lacks names of its commits"]),

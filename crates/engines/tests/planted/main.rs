@@ -1,8 +1,8 @@
 //! Planted bugs: runs the tests with one bug each, and demands that every bug makes its test fail.
 //!
 //! ```text
-//! catchers   which test catches which bug, and what it says then; those of the packed array in `packed`,
-//!            histories of the simulation in `simulated`
+//! catchers   which test catches which bug, and what it says then; those of the packed array in `packed`, of the mapped engine
+//!            in `mapped`, histories of the simulation in `simulated`
 //! harness    builds the tests with the feature `planted`, runs one with a bug or without
 //! ```
 //!
@@ -18,6 +18,7 @@
 mod catcher;
 mod catchers;
 mod harness;
+mod mapped;
 mod packed;
 mod simulated;
 mod test_names;

@@ -1,15 +1,21 @@
 //! What a reader sees in the course of time: commits, names, groups, the end of a writer, and the next one.
 
-use crate::history::{checkpoint, commit, graph_at, open_writer, write};
+use crate::history::{check_look_ups, checkpoint, commit, graph_at, open_writer, write};
 use crate::model::dump;
 use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::reader::{OpenReader, open_reader, processes};
 use evergraph_graph::error::{ErrorKind, Result};
-use evergraph_graph::id::Direction;
+use evergraph_graph::id::{Direction, GroupId, VertexId};
+use evergraph_graph::index::IndexKind;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{Projection, Topology as _};
 use evergraph_graph::transaction::Transaction as _;
+use evergraph_graph::value::Value;
 use evergraph_graph::view::{Freeze as _, GraphView as _, VertexCursor};
+use evergraph_mapped_engine::files::section::{NamedIndexes, Section};
+use evergraph_storage::checkpoint::manifest::Manifest;
+use evergraph_storage::durable_engine::DurableEngine as _;
+use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::disk::DiskDirectory;
 use evergraph_storage::io::memory::MemoryDirectory;
@@ -29,6 +35,7 @@ fn open(directory: &Arc<dyn Directory>) -> OpenReader {
 fn check(snapshot: &Snapshot<AnyEngine>) {
     let expected = graph_at(snapshot.timestamp());
     assert!(dump(snapshot, 7) == expected, "snapshot {} is not its commits", snapshot.timestamp());
+    check_look_ups(snapshot, &expected);
     let frozen = snapshot.freeze(&Projection::all(Direction::Both)).unwrap();
     assert_eq!(frozen.edge_count(), expected.edges.len() as u64);
 }
@@ -66,6 +73,8 @@ fn commits_names_and_groups_are_seen_as_they_come() {
         }
         // 260 commits: six labels more, each with a group.
         let names = reader.store().catalogue();
+        let indexes = reader.store().indexes();
+        assert!(indexes.len() == 1 && indexes[0].entries >= 30, "{indexes:?}");
         assert!(names.label("City6").is_some(), "a reader lacks names of its commits");
         assert_eq!(names.label("City7"), None);
         kept.iter().for_each(check);
@@ -76,6 +85,86 @@ fn commits_names_and_groups_are_seen_as_they_come() {
         reader.close();
         writer.close().unwrap();
     }
+}
+
+/// Its own numbers, and one index more or less, beside snapshots that are kept: each look-up is what its snapshot has.
+#[test]
+fn an_index_that_is_dropped_and_built_again_answers_to_each_snapshot_what_it_sees() {
+    let directory = memory();
+    let (writer, reader) = (open_writer(&directory), open(&directory));
+    let index = IndexRequest {
+        owner: OwnerName::Label("Person"),
+        key: "value",
+        kind: IndexKind::Hash,
+        unique: false,
+    };
+    let store = writer.store();
+    let change = |from: u16, value: i64| {
+        let changed = store.transact(|tx| {
+            let key = tx.key("value")?;
+            for row in from..from + 40 {
+                let value = (row % 9 != 0).then_some(Value::I64((value + i64::from(row % 2)) % 7));
+                tx.set_vertex_property(VertexId::new(GroupId(0), row), key, value)?;
+            }
+            Ok(())
+        });
+        changed.unwrap();
+    };
+    let added = store.transact(|tx| {
+        let (label, key) = (tx.label("Person")?, tx.key("value")?);
+        (0..80).try_for_each(|_| tx.add_vertex(label, &[(key, Value::I64(0))]).map(drop))
+    });
+    added.unwrap();
+    let mut kept = Vec::new();
+    for round in 0..12_i64 {
+        store.create_index(&index, &mut |_| Ok(())).unwrap();
+        kept.extend([reader.store().snapshot(), store.snapshot()]);
+        change((round as u16 % 3) * 20, round);
+        if round % 2 == 0 {
+            store.engine().merge_everything();
+        }
+        kept.push(reader.store().snapshot());
+        if round % 3 == 0 {
+            checkpoint(&writer);
+        }
+        store.drop_index(index.owner, index.key, None).unwrap();
+        store.engine().merge_everything();
+        change(10, round + 1);
+        kept.iter().for_each(|snapshot| check_look_ups(snapshot, &dump(snapshot, 7)));
+    }
+    assert!(reader.store().snapshot().catalogue().indexes().next().is_none());
+}
+
+/// As a database has it that was written before entries were segments: the writer fills the index, in a `live` that a snapshot from
+/// before doesn't read.
+#[test]
+fn a_snapshot_from_before_an_index_was_filled_reads_everything() {
+    let directory = memory();
+    let writer = open_writer(&directory);
+    write(&writer, 30);
+    checkpoint(&writer);
+    writer.close().unwrap();
+    let mut manifest = Manifest::read(&*directory, AnyEngine::opens).unwrap();
+    let mut section = Section::of(&*directory, &manifest).unwrap();
+    assert_eq!(section.indexes.indexes.len(), 1);
+    section.indexes = NamedIndexes::default();
+    section.segments.retain(|segment| segment.id.index_number().is_none());
+    section.put_into(&mut manifest).unwrap();
+    manifest.write(&*directory, || Ok(())).unwrap();
+    let reader = open(&directory);
+    let (before, transaction) = (reader.store().snapshot(), reader.store().begin());
+    check(&before);
+    assert!(reader.store().indexes().is_empty());
+    let writer = open_writer(&directory);
+    let after = reader.store().snapshot();
+    assert_eq!((before.timestamp(), reader.store().indexes().len()), (after.timestamp(), 1));
+    check(&after);
+    check(&before);
+    check_look_ups(&transaction, &graph_at(before.timestamp()));
+    write(&writer, 10);
+    check(&reader.store().snapshot());
+    check(&before);
+    check_look_ups(&transaction, &graph_at(before.timestamp()));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! History: commit t of a graph, and the graph that commits through t come to.
 //!
 //! ```text
-//! 1          thirty people
+//! 1          an index on the value of people
+//! 2          thirty people
 //! t          an edge is put, or deleted if it is there; a person gets the value t
 //! 40, 80 ..  also another label and key, and the label's first vertex: a vertex group more
 //! ```
@@ -10,9 +11,13 @@ use crate::model::Model;
 use evergraph_engines::engine::AnyEngine;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::index::IndexKind;
+use evergraph_graph::look_up::{MatchCursor, Matches};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::Value;
+use evergraph_graph::view::GraphView;
+use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::open::{OpenOptions, OpenStore};
 use evergraph_storage::store::Store;
@@ -47,6 +52,9 @@ fn value(t: u64) -> Value {
 pub fn go_on(model: &mut Model, from: Timestamp, to: Timestamp) {
     for t in from.0 + 1..=to.0 {
         if t == 1 {
+            continue;
+        }
+        if t == 2 {
             let person = |row| (VertexId(row), (LabelId(0), [(KeyId(0), value(0))].into()));
             model.vertices = (0..PEOPLE as u32).map(person).collect();
             continue;
@@ -75,16 +83,22 @@ pub fn graph_at(timestamp: Timestamp) -> Model {
 /// Commits what follows the newest commit.
 pub fn commit(store: &Store<AnyEngine>) -> Result<()> {
     let t = store.timeline().published().next().0;
+    if t == 1 {
+        let owner = OwnerName::Label("Person");
+        let request = IndexRequest { owner, key: "value", kind: IndexKind::Ordered, unique: false };
+        store.create_index(&request, &mut |_| Ok(()))?;
+        assert_eq!(store.timeline().published().0, t, "an index is one commit");
+        return Ok(());
+    }
     let edge = edge_of(t);
     let mut tx = store.begin();
     let (label, key) = (tx.label("Person")?, tx.key("value")?);
     let edge_type = tx.edge_type("KNOWS")?;
-    if t == 1 {
+    if t == 2 {
         for _ in 0..PEOPLE {
             tx.add_vertex(label, &[(key, value(0))])?;
         }
     } else {
-        use evergraph_graph::view::GraphView as _;
         let mut found = Vec::new();
         tx.has_edges(&[edge], &mut found)?;
         match found[0] {
@@ -100,6 +114,29 @@ pub fn commit(store: &Store<AnyEngine>) -> Result<()> {
     tx.commit()?;
     assert_eq!(store.timeline().published().0, t, "each commit is one of the history");
     Ok(())
+}
+
+/// Compares what look-ups of the people's values say with `model`.
+pub fn check_look_ups(view: &impl GraphView, model: &Model) {
+    let people = model.vertices.iter().filter(|(_, (label, _))| *label == LabelId(0));
+    let people: Vec<(Value, VertexId)> =
+        people.filter_map(|(vertex, (_, values))| Some((values.get(&KeyId(0))?.clone(), *vertex))).collect();
+    if people.is_empty() {
+        return;
+    }
+    let mut values: Vec<Value> = people.iter().map(|person| person.0.clone()).collect();
+    values.sort();
+    values.dedup();
+    let (mut found, mut cursor) = (Matches::default(), MatchCursor::default());
+    while !cursor.done {
+        view.look_up_vertices(LabelId(0), KeyId(0), &values, &mut cursor, 9, &mut found).unwrap();
+    }
+    let pairs =
+        found.rows.iter().zip(&found.items).map(|(row, vertex)| (values[*row as usize].clone(), *vertex));
+    let (mut pairs, mut expected): (Vec<_>, _) = (pairs.collect(), people);
+    pairs.sort();
+    expected.sort();
+    assert!(pairs == expected, "look-ups find other people than there are");
 }
 
 /// Opens the database to write it.

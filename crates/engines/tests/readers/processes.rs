@@ -7,7 +7,7 @@
 //!
 //! `EVERGRAPH_READERS_SECONDS` makes it longer.
 
-use crate::history::{checkpoint, go_on, graph_at, open_writer, write};
+use crate::history::{check_look_ups, checkpoint, go_on, graph_at, open_writer, write};
 use crate::model::{Model, dump};
 use evergraph_engines::reader::{open_reader, processes};
 use evergraph_graph::error::ErrorKind;
@@ -73,6 +73,7 @@ fn child_that_reads() {
         go_on(&mut model, through, timestamp);
         through = timestamp;
         assert!(dump(&snapshot, 100) == model, "snapshot {timestamp} is not its commits");
+        check_look_ups(&snapshot, &model);
         if timestamp > Timestamp::ZERO {
             assert!(snapshot.catalogue().label("Person").is_some(), "a reader lacks names of its commits");
         }
@@ -82,6 +83,7 @@ fn child_that_reads() {
         }
         if let Some((old, expected)) = kept.get(count as usize % 5) {
             assert!(dump(old, 100) == *expected, "snapshot {} changed", old.timestamp());
+            check_look_ups(old, expected);
         }
         if kept.len() == 5 {
             kept.swap_remove(count as usize % 5);

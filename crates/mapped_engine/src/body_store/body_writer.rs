@@ -1,9 +1,10 @@
 //! Body writer: bodies of the heap, and their columns, as extents.
 
-use crate::body_store::column_table::{ColumnEntry, put_table};
+use crate::body_store::column_table::{ColumnEntry, empty_table, put_table};
 use crate::body_store::extent_bytes::ExtentBytes;
 use crate::body_store::stored_body::{CheckedArrays, StoredBody, StoredColumns};
 use crate::body_store::stored_column::StoredColumn;
+use crate::entries::entry_body::{EntryStarts, length_byte};
 use crate::extents::header::{ExtentHeader, ExtentKind};
 use crate::extents::table::Extents;
 use crate::files::segment_id::SegmentId;
@@ -65,6 +66,45 @@ impl BodyWriter<'_> {
         VertexBodyRef::new(body.live()).put(&mut payload);
         let checked = CheckedArrays::Vertices { bytes: payload.len() };
         self.write(payload, checked, body.columns(), kept, Vec::new())
+    }
+
+    /// The same of the entries of an index, which `walk` gives twice: to count their bytes, and to write them. And how many there
+    /// are.
+    ///
+    /// Cost: a write for each part of the extent; in memory are its starts, half a byte an entry.
+    ///
+    /// # Errors
+    /// `limit` on a full disk, and what the system says; `corrupt` if an entry cannot be read.
+    pub fn entries<'e, W>(&self, walk: impl Fn() -> Result<W>) -> Result<(StoredBody, usize)>
+    where
+        W: Iterator<Item = std::result::Result<&'e [u8], String>>,
+    {
+        let damaged = |problem: String| {
+            Error::new(ErrorKind::Corrupt, format!("{} cannot be read: {problem}", self.segment))
+        };
+        let mut starts = EntryStarts::default();
+        for entry in walk()? {
+            starts.push(entry.map_err(damaged)?);
+        }
+        let (count, arrays_bytes) = (starts.count(), starts.arrays_bytes());
+        if count == 0 {
+            return Ok((StoredBody::empty(), 0));
+        }
+        let table = empty_table(arrays_bytes);
+        let payload_bytes = arrays_bytes + table.len() as u64;
+        let extent =
+            self.extents.write_in_pieces(self.header(ExtentKind::IndexBody), payload_bytes, |writer| {
+                writer.put(&starts.finish())?;
+                for entry in walk()? {
+                    let entry = entry.map_err(damaged)?;
+                    writer.put(&[length_byte(entry)])?;
+                    writer.put(entry)?;
+                }
+                writer.put(&table)?;
+                Ok::<(), Error>(())
+            })?;
+        let checked = CheckedArrays::Entries { bytes: arrays_bytes as usize };
+        Ok((StoredBody::written(extent, Vec::new(), checked), count as usize))
     }
 
     fn write(

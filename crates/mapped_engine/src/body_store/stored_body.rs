@@ -5,6 +5,7 @@
 use crate::body_store::column_table::{ColumnEntry, take_table};
 use crate::body_store::extent_bytes::ExtentBytes;
 use crate::body_store::stored_column::StoredColumn;
+use crate::entries::entry_body::EntryBody;
 use crate::extents::stored_extent::StoredExtent;
 use crate::version::BodyPlace;
 use evergraph_bodies::body_ref::edges::ListLayout;
@@ -50,6 +51,8 @@ pub(crate) enum CheckedArrays {
     },
     /// Which vertices are alive.
     Vertices { bytes: usize },
+    /// Entries of an index.
+    Entries { bytes: usize },
 }
 
 impl StoredBody {
@@ -151,7 +154,7 @@ impl StoredBody {
             None => self.check_edges(extent)?,
         };
         let CheckedArrays::Edges { bytes, layout, .. } = checked else {
-            return Err(extent.corrupt("a body of edges expected, found one of vertices".to_owned()));
+            return Err(extent.corrupt("a body of edges expected, found another one".to_owned()));
         };
         let lists = EdgeLists::laid_out(&extent.payload()?[..*bytes], *layout);
         lists.map_err(|problem| extent.corrupt(problem))
@@ -195,8 +198,8 @@ impl StoredBody {
         let Some(extent) = &self.extent else { return Ok(VertexBodyRef::new(&NOBODY)) };
         let bytes = match self.checked.get() {
             Some(CheckedArrays::Vertices { bytes }) => *bytes,
-            Some(CheckedArrays::Edges { .. }) => {
-                return Err(extent.corrupt("a body of vertices expected, found one of edges".to_owned()));
+            Some(_) => {
+                return Err(extent.corrupt("a body of vertices expected, found another one".to_owned()));
             }
             None => {
                 let arrays = self.checked_table(extent)?;
@@ -207,6 +210,28 @@ impl StoredBody {
             }
         };
         VertexBodyRef::parse(&extent.payload()?[..bytes]).map_err(|problem| extent.corrupt(problem))
+    }
+
+    /// The entries of an index, in place.
+    ///
+    /// Cost: the first touch compares the checksum of all of them.
+    ///
+    /// # Errors
+    /// As [`StoredBody::value`].
+    pub fn entries(&self) -> CheckpointResult<EntryBody<'_>> {
+        let Some(extent) = &self.extent else { return Ok(EntryBody::EMPTY) };
+        let bytes = match self.checked.get() {
+            Some(CheckedArrays::Entries { bytes }) => *bytes,
+            Some(_) => return Err(extent.corrupt("a body of entries expected, found another one".to_owned())),
+            None => {
+                let arrays = self.checked_table(extent)?;
+                EntryBody::parse(arrays).map_err(|problem| extent.corrupt(problem))?;
+                let bytes = arrays.len();
+                self.checked.get_or_init(|| CheckedArrays::Entries { bytes });
+                bytes
+            }
+        };
+        EntryBody::parse(&extent.payload()?[..bytes]).map_err(|problem| extent.corrupt(problem))
     }
 
     /// The arrays in the payload, if its table says what is known of the columns.

@@ -2,6 +2,7 @@
 
 use crate::extents::stored_extent::StoredExtent;
 use crate::extents::table::Extents;
+use crate::files::section::NamedIndexes;
 use crate::files::segment_id::SegmentId;
 use crate::shared_record::SharedRecord;
 use evergraph_graph::id::{GroupId, KeyId};
@@ -80,8 +81,14 @@ pub trait CheckpointSegments {
     /// Time.
     fn timeline(&self) -> &Timeline;
 
-    /// Every group that there is, ascending. Under the latch.
+    /// Every group that there is, ascending, and that of indexes if there are any. Under the latch.
     fn groups(&self) -> Vec<GroupId>;
+
+    /// The indexes that are ready. Under the latch; what became one, or is none any more, since their segments were looked at is
+    /// left out of the manifest.
+    fn indexes(&self) -> NamedIndexes {
+        NamedIndexes::default()
+    }
 
     /// The segments of a group, ascending, without hubs.
     fn segments(&self, group: GroupId) -> Vec<Self::Segment>;

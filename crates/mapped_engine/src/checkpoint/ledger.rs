@@ -7,7 +7,7 @@ use crate::checkpoint::contract::CheckpointBody;
 use crate::extents::header::ExtentPlace;
 use crate::extents::stored_extent::StoredExtent;
 use crate::files::batch::StoredRun;
-use crate::files::section::{NamedBatch, NamedColumn, NamedRun, NamedSegment, Section};
+use crate::files::section::{NamedBatch, NamedColumn, NamedIndexes, NamedRun, NamedSegment, Section};
 use crate::files::segment_id::SegmentId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::io::write_unit::WriteUnit;
@@ -66,13 +66,25 @@ pub struct Ledger<B> {
     pub covered_through: Timestamp,
     /// By id.
     pub segments: BTreeMap<SegmentId, LedgerEntry<B>>,
+    /// The indexes that segments belong to.
+    pub indexes: NamedIndexes,
 }
 
 impl<B> Ledger<B> {
     /// Of a database without segments.
     #[must_use]
     pub fn empty() -> Self {
-        Self { covered_through: Timestamp::ZERO, segments: BTreeMap::new() }
+        Self { covered_through: Timestamp::ZERO, segments: BTreeMap::new(), indexes: NamedIndexes::default() }
+    }
+
+    /// Names these of the `ready` indexes that it has segments of, and no other index's segment.
+    pub fn name_indexes(&mut self, ready: NamedIndexes) {
+        let NamedIndexes { mut indexes, next } = ready;
+        let has = |number| SegmentId::index(number).is_some_and(|id| self.segments.contains_key(&id));
+        indexes.retain(|(_, number)| has(*number));
+        let is_named = |number| indexes.iter().any(|index| index.1 == number);
+        self.segments.retain(|id, _| id.index_number().is_none_or(is_named));
+        self.indexes = NamedIndexes { indexes, next };
     }
 
     /// The section of its manifest. Cost: a look at each segment.
@@ -102,6 +114,7 @@ impl<B> Ledger<B> {
                 .map(|batch| NamedBatch { place: batch.place(), base: batch.header().base })
                 .collect(),
             segments: self.segments.iter().map(segment).collect(),
+            indexes: self.indexes.clone(),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::checkpoint::ledger::{Ledger, LedgerEntry, LedgerRun};
 use crate::extents::stored_extent::StoredExtent;
 use crate::extents::table::{ExtentOptions, Extents, Reuse};
 use crate::files::batch::StoredRun;
-use crate::files::section::{NamedSegment, Section};
+use crate::files::section::{NamedIndexes, NamedSegment, Section};
 use crate::files::segment_id::SegmentId;
 use crate::shared_record::SharedRecord;
 use evergraph_graph::id::KeyId;
@@ -54,6 +54,8 @@ pub struct FoundFiles {
     pub extents: Extents,
     /// Ascending; hubs follow the segment that they belong to.
     pub segments: Vec<FoundSegment>,
+    /// The indexes that segments are of.
+    pub indexes: NamedIndexes,
     /// Bytes of runs that were read.
     pub bytes_count: u64,
 }
@@ -98,7 +100,7 @@ pub fn open_files(
         let (runs, records) = read_runs(runs, (base, manifest.covered_through))?;
         segments.push(FoundSegment { id, base, items, body, columns, records, runs });
     }
-    Ok(FoundFiles { extents, segments, bytes_count })
+    Ok(FoundFiles { extents, segments, indexes: section.indexes, bytes_count })
 }
 
 /// The records of a segment's runs, which were written one after the other; by (key, stamp).
@@ -121,7 +123,8 @@ fn read_runs(
 /// The ledger of a manifest, of the entries that were made of its segments.
 pub fn found_ledger<B>(
     manifest: &Manifest,
+    indexes: NamedIndexes,
     entries: impl IntoIterator<Item = (SegmentId, LedgerEntry<B>)>,
 ) -> Ledger<B> {
-    Ledger { covered_through: manifest.covered_through, segments: entries.into_iter().collect() }
+    Ledger { covered_through: manifest.covered_through, segments: entries.into_iter().collect(), indexes }
 }

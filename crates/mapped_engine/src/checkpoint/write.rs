@@ -30,7 +30,7 @@ use crate::checkpoint::ledger::{Ledger, LedgerEntry, LedgerRun};
 use crate::extents::table::Extents;
 use crate::files::batch::{BatchWriter, RunTicket, StoredRun, WrittenBatches};
 use crate::files::run_form::encode_run;
-use crate::files::section::STORED_RUNS_MAX;
+use crate::files::section::{NamedIndexes, STORED_RUNS_MAX};
 use crate::files::segment_id::SegmentId;
 use crate::segment_state::due_runs;
 use evergraph_graph::catalogue::Catalogue;
@@ -268,7 +268,7 @@ where
             self.planned.values().filter(|entry| !entry.is_named && entry.body.is_some()).count() as u64;
         let bytes_written = batches.bytes();
         self.done.bytes_written = bytes_written;
-        let ledger = self.ledger(&batches);
+        let mut ledger = self.ledger(&batches);
         drop(batches);
         if !planted(Bug::ManifestBeforeBodies) {
             extents.sync()?;
@@ -282,6 +282,8 @@ where
             if latch.loads != loads {
                 return Ok(None);
             }
+            // As of the catalogue: an index of the same identity may have been dropped and built anew.
+            ledger.name_indexes(self.segments.indexes());
             (timeline.published(), (self.sources.catalogue)(), (self.sources.notes)(self.through))
         };
         let groups = (self.sources.groups)();
@@ -386,7 +388,8 @@ where
             },
         };
         let runs = self.plan_runs(&version, before)?;
-        if base > Timestamp::ZERO || body.is_some() || !runs.is_empty() || !hubs.is_empty() {
+        let is_empty = base == Timestamp::ZERO && body.is_none() && runs.is_empty() && hubs.is_empty();
+        if !is_empty || id.index_number().is_some() {
             let is_named = before.is_some();
             let items = version.items();
             self.planned.insert(id, PlannedEntry { base, items, body, is_named, runs });
@@ -464,7 +467,8 @@ where
             let runs = entry.runs.into_iter().map(named).collect();
             (id, LedgerEntry::new((entry.base, entry.items), entry.body, runs))
         });
-        Ledger { covered_through: self.through, segments: entries.collect() }
+        let indexes = NamedIndexes::default();
+        Ledger { covered_through: self.through, segments: entries.collect(), indexes }
     }
 
     fn tell(&mut self) -> CheckpointResult<()> {

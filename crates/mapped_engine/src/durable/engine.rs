@@ -10,6 +10,8 @@ use crate::durable::opening::{OpenedDatabase, allow_reuse, leave_lock, open_data
 use crate::durable::salvage::salvage;
 use crate::engine::mapped_engine::{MappedEngine, UnusedBlocks};
 use crate::engine::options::MappedOptions;
+use crate::entries::entry::ENTRY_BYTES_MAX;
+use crate::entries::entry_body::EntryBody;
 use crate::extents::array_file::file_number;
 use crate::extents::header::ExtentPlace;
 use crate::extents::table::ExtentOptions;
@@ -23,6 +25,7 @@ use evergraph_bodies::graph_bodies::write_bodies;
 use evergraph_graph::bytes::Reader;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GROUP_SIZE, KeyId};
+use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::column_form::take_column;
 use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointSources, OnCheckpointProgress};
@@ -33,6 +36,7 @@ use evergraph_storage::conversion::source::GraphSource;
 use evergraph_storage::durable_engine::{
     DurableEngine, EngineStep, LoadPlan, OnLoadProgress, OpenContext, OpenedEngine, PinnedFiles,
 };
+use evergraph_storage::index::fill::IndexFill;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::write_unit::WriteUnit;
 use evergraph_storage::salvage::new_database::SalvageTarget;
@@ -64,9 +68,10 @@ impl DurableEngine for MappedEngine {
     }
 
     fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<Self>> {
-        let OpenContext { directory, manifest, timeline, .. } = *opening;
+        let OpenContext { directory, manifest, timeline, budget, .. } = *opening;
         let options = (MappedOptions::default(), ExtentOptions::default());
-        let OpenedDatabase { engine, bytes_count } = open_database(directory, manifest, timeline, options)?;
+        let OpenedDatabase { engine, bytes_count } =
+            open_database(directory, manifest, timeline, options, budget)?;
         Ok(OpenedEngine { engine, bytes_count })
     }
 
@@ -78,6 +83,15 @@ impl DurableEngine for MappedEngine {
         let (directory, extents) = (self.checkpointer().directory(), self.checkpointer().extents());
         allow_reuse(&**directory, extents, self.graph().live())?;
         self.checkpointer().checkpoint(Self::NAME, &**self.graph(), sources, progress)
+    }
+
+    /// An index that no manifest names is filled anew when the database is opened.
+    fn wants_checkpoint(&self, _is_closing: bool) -> bool {
+        let named = self.checkpointer().named();
+        let is_named = |number| {
+            named.last().is_some_and(|ledger| ledger.indexes.indexes.iter().any(|index| index.1 == number))
+        };
+        self.graph().indexes().ready().iter().any(|(_, number)| !is_named(*number))
     }
 
     fn holding<T>(&self, work: impl FnOnce() -> T) -> T {
@@ -99,6 +113,15 @@ impl DurableEngine for MappedEngine {
 
     fn view_load<'a>(&'a self, load: &'a BuiltLoad, timestamp: Timestamp) -> MappedView<'a> {
         load.view(timestamp)
+    }
+
+    fn fill_load<'a>(
+        &'a self,
+        load: &'a BuiltLoad,
+        index: IndexId,
+        at: Timestamp,
+    ) -> Result<Option<Box<dyn IndexFill + 'a>>> {
+        Ok(Some(Box::new(load.fill(index, at)?)))
     }
 
     fn install_load(&self, timestamp: Timestamp, load: &BuiltLoad) -> UnusedBlocks {
@@ -169,6 +192,15 @@ fn check_body(
         return Err(format!("a table of the {} columns that the manifest names expected", columns.len()));
     }
     let (edges, found) = match id.type_and_side() {
+        None if id.index_number().is_some() => {
+            let entries = EntryBody::parse(arrays)?;
+            let is_entry = |entry: &[u8]| match entry.len() {
+                1..=ENTRY_BYTES_MAX => Ok(()),
+                length => Err(format!("an entry expected, found {length} bytes")),
+            };
+            entries.check(is_entry)?;
+            (None, entries.count())
+        }
         None => {
             let live = VertexBodyRef::parse(arrays)?.live();
             (None, live.iter().map(|word| u64::from(word.count_ones())).sum())

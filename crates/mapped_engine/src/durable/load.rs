@@ -13,7 +13,9 @@ use crate::body_store::body_writer::BodyWriter;
 use crate::body_store::stored_body::{StoredBody, StoredColumns};
 use crate::engine::graph::MappedGraph;
 use crate::engine::groups::id_of;
+use crate::engine::index_fill::{FilledEntries, MappedIndexFill, used_up};
 use crate::engine::install::{LoadedGraph, LoadedSegment, PreparedInstall, SegmentHome};
+use crate::entries::entry::EntryForm;
 use crate::files::segment_id::SegmentId;
 use crate::group::SegmentSubject;
 use crate::merge::BuiltBody;
@@ -31,6 +33,7 @@ use evergraph_bodies::net::{Effect, Net};
 use evergraph_bodies::vertex_body::VertexBody;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, LabelId, VertexId};
+use evergraph_graph::index::IndexId;
 use evergraph_graph::load::VertexChange;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::durable_engine::{LoadPlan, OnLoadProgress};
@@ -77,6 +80,7 @@ impl LoadTarget for MappedGraph {
 pub struct BuiltLoad {
     install: PreparedInstall,
     staged: StagedSource,
+    graph: Arc<MappedGraph>,
 }
 
 impl BuiltLoad {
@@ -94,7 +98,7 @@ impl BuiltLoad {
         match build.run(progress) {
             Ok(()) => {
                 let install = graph.prepare_install(build.loaded)?;
-                Ok(Self { install, staged: build.staged })
+                Ok(Self { install, staged: build.staged, graph: Arc::clone(graph) })
             }
             Err(error) => {
                 graph.give_up_load(&build.loaded);
@@ -107,6 +111,21 @@ impl BuiltLoad {
     #[must_use]
     pub fn view(&self, timestamp: Timestamp) -> MappedView<'_> {
         MappedView::new(&self.staged, timestamp)
+    }
+
+    /// Takes what the load's rows come to in an index, and all that there is of a new one.
+    ///
+    /// # Errors
+    /// `limit` without room in `live`, or without a number for a new index.
+    pub fn fill(&self, index: IndexId, at: Timestamp) -> Result<MappedIndexFill<'_>> {
+        let known = self.graph.indexes().load().get(&index).map(|index| index.number);
+        let number = known.or_else(|| self.graph.indexes().take_number()).ok_or_else(used_up)?;
+        let segment = self.graph.index_segment(number)?;
+        let on_filled = Box::new(move |entries: FilledEntries| {
+            let body = self.graph.united_index(&segment, at, &entries)?;
+            self.install.add_index(index, &segment, body)
+        });
+        Ok(MappedIndexFill::new(EntryForm::of(index), self.graph.fill_budget(), on_filled))
     }
 
     /// Makes it real. Under the latch, before its timestamp is published; cannot fail.

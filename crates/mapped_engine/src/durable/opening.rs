@@ -22,15 +22,17 @@ use crate::engine::graph::MappedGraph;
 use crate::engine::mapped_engine::MappedEngine;
 use crate::engine::options::MappedOptions;
 use crate::extents::table::{ExtentOptions, Extents, Reuse};
-use crate::files::segment_id::SegmentId;
+use crate::files::segment_id::{INDEXES, SegmentId};
 use crate::live::Live;
 use crate::live_file::{FILE_NAME, LiveFile};
 use crate::live_head::{LiveHead, SLOTS, SLOTS_PER_PROCESS};
 use crate::words::SharedWords;
+use evergraph_graph::id::LabelId;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::io::directory::{Directory, LockGuard, LockState};
 use evergraph_storage::io::error::IoError;
+use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::timeline::clock::Timeline;
 use std::sync::Arc;
 
@@ -45,6 +47,8 @@ pub struct OpenedDatabase {
 
 /// Opens the database of `directory`, whose manifest this is; its lock is held. The log is read later.
 ///
+/// Builds of indexes are going to take memory of `budget`.
+///
 /// Cost: a look at each segment, and the runs; no body is read.
 ///
 /// # Errors
@@ -54,11 +58,12 @@ pub fn open_database(
     manifest: &Manifest,
     timeline: &Arc<Timeline>,
     options: (MappedOptions, ExtentOptions),
+    budget: &Arc<MemoryBudget>,
 ) -> CheckpointResult<OpenedDatabase> {
     // In this order: a process that joined the `live` before has its lock by now, or learns that it is another one.
     let opened = new_live(directory, timeline, &options.0).and_then(|live| {
         let reuse = reuse(&**directory, &live)?;
-        open_in(live, reuse, directory, manifest, timeline, options)
+        open_in(live, reuse, directory, manifest, timeline, options, budget)
     });
     if opened.is_err() {
         remove_shared_files(&**directory);
@@ -95,7 +100,9 @@ pub fn open_to_read(
     let sizes = options.region_sizes;
     let live = live_in(Arc::new(SharedWords::on_heap(sizes)), timeline, &options)?;
     let options = (options, ExtentOptions::default());
-    open_in(live, Reuse::OnlyRead, directory, manifest, timeline, options)
+    // Nothing is built here.
+    let budget = Arc::new(MemoryBudget::new(0));
+    open_in(live, Reuse::OnlyRead, directory, manifest, timeline, options, &budget)
 }
 
 fn open_in(
@@ -105,8 +112,10 @@ fn open_in(
     manifest: &Manifest,
     timeline: &Arc<Timeline>,
     (options, extents): (MappedOptions, ExtentOptions),
+    budget: &Arc<MemoryBudget>,
 ) -> CheckpointResult<OpenedDatabase> {
-    let FoundFiles { extents, segments, bytes_count } = open_files(directory, manifest, extents, reuse)?;
+    let FoundFiles { extents, segments, indexes, bytes_count } =
+        open_files(directory, manifest, extents, reuse)?;
     let extents = Arc::new(extents);
     let graph = MappedGraph::new(
         Arc::clone(timeline),
@@ -114,9 +123,14 @@ fn open_in(
         Arc::clone(&live),
         Arc::clone(&extents),
         options,
+        Arc::clone(budget),
     );
     for group in &manifest.groups {
         graph.open_group(group.id, group.label);
+    }
+    graph.indexes().found(&indexes.indexes, indexes.next);
+    if !indexes.indexes.is_empty() {
+        graph.open_group(INDEXES, LabelId(0));
     }
     let mut entries = Vec::with_capacity(segments.len());
     let mut segments = segments.into_iter().peekable();
@@ -133,7 +147,7 @@ fn open_in(
             graph.groups().get(own.id.group()).expect("the section was checked: its groups are there");
         graph.attach(&Arc::clone(group), own, hubs).map_err(CheckpointError::Refused)?;
     }
-    let ledger = found_ledger(manifest, entries);
+    let ledger = found_ledger(manifest, indexes, entries);
     let checkpointer = Checkpointer::new(Arc::clone(directory), extents, ledger);
     Ok(OpenedDatabase { engine: MappedEngine::with_files(Arc::new(graph), checkpointer), bytes_count })
 }

@@ -268,7 +268,8 @@ impl<'a> DamagedSegments<'a> {
     fn lost_runs(&self) -> Vec<Loss> {
         let lost = self.section.segments.iter().filter_map(|segment| {
             let FoundRecords { through, damage, .. } = self.records(segment);
-            let damage = damage?;
+            // Indexes are built anew.
+            let damage = damage.filter(|_| segment.id.index_number().is_none())?;
             let (id, first) = (segment.id, through.next());
             let problem = format!(
                 "{}: records of {id} from commit {first} to {} can't be read; what the log has of them is saved",

@@ -9,7 +9,9 @@ use crate::engine::graph::MappedGraph;
 use crate::engine::groups::id_of;
 use crate::extents::stored_extent::StoredExtent;
 use crate::extents::table::Extents;
-use crate::files::segment_id::SegmentId;
+use crate::files::section::NamedIndexes;
+use crate::files::segment_id::{INDEXES, SegmentId};
+use crate::index_table::StoredIndexState;
 use crate::merge::LiveMergeOutcome;
 use crate::retired::KeptSnapshot;
 use crate::segment::LiveSegment;
@@ -127,14 +129,24 @@ impl CheckpointSegments for MappedGraph {
     }
 
     fn groups(&self) -> Vec<GroupId> {
-        MappedGraph::groups(self).iter().map(|group| group.id).collect()
+        let groups = MappedGraph::groups(self);
+        groups.iter().chain(groups.get(INDEXES)).map(|group| group.id).collect()
+    }
+
+    fn indexes(&self) -> NamedIndexes {
+        let table = MappedGraph::indexes(self);
+        NamedIndexes { indexes: table.ready(), next: table.next() }
     }
 
     fn segments(&self, group: GroupId) -> Vec<Arc<LiveSegment>> {
         let group = MappedGraph::groups(self).get(group);
-        group.map_or_else(Vec::new, |group| {
-            group.segments().iter().map(|(_, segment)| Arc::clone(segment)).collect()
-        })
+        let segments = group.map(|group| Arc::clone(&group.segments())).unwrap_or_default();
+        // What an index has that isn't ready is worth nothing to who opens the database.
+        let is_named = |segment: &LiveSegment| {
+            let state = segment.index_number().map(|number| MappedGraph::indexes(self).state_of(number));
+            state.is_none_or(|state| matches!(state, Some(StoredIndexState::Ready(_))))
+        };
+        segments.iter().map(|(_, segment)| segment).filter(|segment| is_named(segment)).cloned().collect()
     }
 
     fn version<'a>(&'a self, segment: &Arc<LiveSegment>) -> CheckpointResult<SegmentVersionView<'a>> {

@@ -5,6 +5,7 @@ use crate::body_store::stored_body::StoredBody;
 use crate::engine::graph::MappedGraph;
 use crate::engine::groups::Group;
 use crate::files::segment_id::SegmentId;
+use crate::group::SegmentSubject;
 use crate::hub_table::hub_table_words;
 use crate::reserved_records::ReservedRecords;
 use crate::segment::{LiveSegment, NewerRecords};
@@ -39,11 +40,12 @@ impl MappedGraph {
     /// # Errors
     /// `limit` if there is no room in `live`; `corrupt` for a place that no body can have.
     pub fn attach(&self, group: &Group, own: AttachedSegment, hubs: Vec<AttachedSegment>) -> Result<()> {
-        let subject = match own.id.type_and_side() {
-            None => VERTICES,
-            Some((edge_type, side)) => edges(edge_type, side),
+        let subject = match (own.id.index_number(), own.id.type_and_side()) {
+            (Some(number), _) => SegmentSubject(number),
+            (None, None) => VERTICES,
+            (None, Some((edge_type, side))) => edges(edge_type, side),
         };
-        let is_of_edges = subject != VERTICES;
+        let is_of_edges = own.id.type_and_side().is_some();
         if is_of_edges {
             let edges = own.items + hubs.iter().map(|hub| hub.items).sum::<usize>();
             self.count_body_edges(edges as i64);

@@ -14,6 +14,8 @@ use crate::body_store::stored_body::{StoredBody, StoredColumns};
 use crate::body_store::stored_column::StoredColumn;
 use crate::engine::graph::MappedGraph;
 use crate::engine::groups::id_of;
+use crate::entries::entry::ENTRY_BYTES_MAX;
+use crate::entries::entry_body::EntryBody;
 use crate::files::segment_id::SegmentId;
 use crate::merge::{BuiltBody, LiveMergeOutcome, MergedBody};
 use crate::segment::LiveSegment;
@@ -28,7 +30,7 @@ use evergraph_graph::id::KeyId;
 use evergraph_graph::packed_column::column::PackedColumn;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::planted::{Bug, planted};
-use evergraph_storage::record::Record;
+use evergraph_storage::record::{Operation, Record, Stamp};
 use evergraph_storage::sync::atomic::Ordering;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -39,8 +41,11 @@ impl MappedGraph {
     /// # Errors
     /// `limit` on a full disk or without room in `live`; `corrupt` if the body or `live` is damaged; what the system says.
     pub fn merge(&self, segment: &Arc<LiveSegment>) -> Result<LiveMergeOutcome> {
-        if self.extents().is_only_read() {
+        if self.extents().is_only_read() || self.is_building(segment) {
             return Ok(LiveMergeOutcome::Nothing);
+        }
+        if self.is_dropped(segment) {
+            return self.empty_index(segment);
         }
         let began = self.timeline().clock().now();
         // Without room for names fewer records are merged.
@@ -59,12 +64,17 @@ impl MappedGraph {
         if planted(Bug::ReplacedBodyFreed) {
             self.bodies().remove(replaced);
         }
-        if segment.subject() != VERTICES {
+        if segment.subject() != VERTICES && segment.index_number().is_none() {
             self.count_body_edges(growth);
         }
-        self.counters().records.fetch_sub(records as u64, Ordering::Relaxed);
+        self.count_merged(records);
         self.counters().merged(self.timeline().clock().now().saturating_sub(began), 0);
         merged
+    }
+
+    /// So many records are part of bodies, and wait no longer.
+    pub(crate) fn count_merged(&self, records: usize) {
+        self.counters().records.fetch_sub(records as u64, Ordering::Relaxed);
     }
 
     /// Bodies have so many edges more, or fewer.
@@ -85,6 +95,11 @@ impl MappedGraph {
         built: &mut Vec<BodyPlace>,
     ) -> Result<MergedBody> {
         let id = id_of(segment);
+        if id.index_number().is_some() {
+            let merged = self.merged_entries(segment, before, base, &records)?;
+            built.push(merged.place);
+            return Ok(merged.into());
+        }
         let records = records.iter().map(|record| decoded(id, record)).collect::<Result<Vec<Record>>>()?;
         let history = segment.history().followed_by(self.timeline(), &records);
         let mut nets: Vec<Net> = nets(records.iter().map(record_ref)).collect();
@@ -134,6 +149,34 @@ impl MappedGraph {
             of_hubs.push((row, insert(writer.edges(&hub, &|_, _| None, Vec::new())?, hub.items())?));
         }
         Ok(MergedBody { body, hubs: of_hubs, history })
+    }
+}
+
+impl MappedGraph {
+    /// The entries of an index with what `records`, by (key, stamp), say of them: of each the newest.
+    fn merged_entries(
+        &self,
+        segment: &LiveSegment,
+        before: BodyPlace,
+        base: Timestamp,
+        records: &[SharedRecord],
+    ) -> Result<BuiltBody> {
+        let id = id_of(segment);
+        let corrupt =
+            |problem: String| Error::new(ErrorKind::Corrupt, format!("{id} cannot be read: {problem}"));
+        let before = self.bodies().get(before);
+        let before = before.ok_or_else(|| corrupt("it has no body where its version says".to_owned()))?;
+        let mut newest: Vec<(&[u8], Stamp)> =
+            records.iter().map(|record| (&record.properties[..], record.stamp)).collect();
+        newest.sort_unstable_by(|a, b| a.0.cmp(b.0).then(b.1.cmp(&a.1)));
+        newest.dedup_by(|later, first| later.0 == first.0);
+        if newest.iter().any(|(entry, _)| entry.is_empty() || entry.len() > ENTRY_BYTES_MAX) {
+            return Err(corrupt("a record in `live` that is no entry's".to_owned()));
+        }
+        let is_there = |stamp: Stamp| stamp.operation() != Operation::Delete || planted(Bug::LostDelete);
+        let changes = newest.iter().map(|(entry, stamp)| (*entry, is_there(*stamp)));
+        let entries = if planted(Bug::MergedEntriesLost) { EntryBody::EMPTY } else { before.entries()? };
+        self.write_merged_entries(segment, base, entries, changes)
     }
 }
 

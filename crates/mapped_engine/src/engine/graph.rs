@@ -14,7 +14,9 @@ use crate::engine::groups::{Group, GroupTable, id_of};
 use crate::engine::merge_queue::Merger;
 use crate::engine::options::MappedOptions;
 use crate::extents::table::Extents;
+use crate::files::segment_id::INDEXES;
 use crate::group::SegmentSubject;
+use crate::index_table::IndexTable;
 use crate::live::Live;
 use crate::live_writer::LiveWriter;
 use crate::retired::KeptSnapshot;
@@ -28,6 +30,7 @@ use evergraph_graph::id::{Direction, GroupId, LabelId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::engine::EngineStatistics;
 use evergraph_storage::io::directory::Directory;
+use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::sync::atomic::Ordering;
 use evergraph_storage::timeline::clock::Timeline;
 use std::sync::Arc;
@@ -45,11 +48,14 @@ pub struct MappedGraph {
     merger: Merger,
     counters: Counters,
     catalogue: CatalogueWriter,
+    indexes: IndexTable,
     options: MappedOptions,
+    budget: Arc<MemoryBudget>,
 }
 
 impl MappedGraph {
-    /// A graph without groups in `live`, which was made for this process, and `extents`, both of `directory`.
+    /// A graph without groups in `live`, which was made for this process, and `extents`, both of `directory`. Builds of indexes
+    /// take memory of `budget`.
     #[must_use]
     pub fn new(
         timeline: Arc<Timeline>,
@@ -57,6 +63,7 @@ impl MappedGraph {
         live: Arc<Live>,
         extents: Arc<Extents>,
         options: MappedOptions,
+        budget: Arc<MemoryBudget>,
     ) -> Self {
         let bodies = Arc::new(BodyTable::default());
         let source = LiveSource::new(Arc::clone(&live), Arc::<BodyTable>::clone(&bodies));
@@ -73,7 +80,9 @@ impl MappedGraph {
             merger,
             counters: Counters::default(),
             catalogue: CatalogueWriter::default(),
+            indexes: IndexTable::default(),
             options,
+            budget,
         }
     }
 
@@ -170,6 +179,18 @@ impl MappedGraph {
         }
     }
 
+    /// The indexes whose entries lie here.
+    #[must_use]
+    pub fn indexes(&self) -> &IndexTable {
+        &self.indexes
+    }
+
+    /// What builds of indexes take memory of.
+    #[must_use]
+    pub fn budget(&self) -> &MemoryBudget {
+        &self.budget
+    }
+
     /// The names that other processes see.
     #[must_use]
     pub fn catalogue(&self) -> &CatalogueWriter {
@@ -254,6 +275,13 @@ impl MappedGraph {
         self.counters.put_into(&mut sum);
         sum.groups = self.groups.iter().count() as u64;
         self.groups.for_each_segment(|segment| {
+            sum.record_bytes += segment.record_bytes();
+            let (past, past_bytes) = segment.past_versions();
+            sum.retained_versions += past as u64;
+            sum.retained_bytes += past_bytes;
+            if segment.index_number().is_some() {
+                return true;
+            }
             sum.segments += 1;
             sum.hubs += u64::from(segment.row().is_some());
             let version = segment.version();
@@ -266,10 +294,6 @@ impl MappedGraph {
                 sum.body_edges += segment.items() as u64;
                 sum.fresh_edge_records += segment.records() as u64;
             }
-            let (past, past_bytes) = segment.past_versions();
-            sum.retained_versions += past as u64;
-            sum.retained_bytes += past_bytes;
-            sum.record_bytes += segment.record_bytes();
             true
         });
         sum
@@ -292,9 +316,13 @@ impl MappedGraph {
         answer
     }
 
-    /// Records that wait to be merged.
+    /// Records that wait to be merged. Those of an index that is being built wait for its scan, which no merge can hasten.
     #[must_use]
     pub fn records_waiting(&self) -> u64 {
-        self.counters.records.load(Ordering::Relaxed)
+        let of_builds = self.indexes.building().into_iter().filter_map(|number| {
+            let segment = self.groups.get(INDEXES)?.segment(SegmentSubject(number))?;
+            Some(segment.records() as u64)
+        });
+        self.counters.records.load(Ordering::Relaxed).saturating_sub(of_builds.sum())
     }
 }

@@ -5,7 +5,7 @@
 //! Group        label, segments by subject: vertices, then edges by type and side
 //! ```
 
-use crate::files::segment_id::SegmentId;
+use crate::files::segment_id::{INDEXES, SegmentId};
 use crate::group::SegmentSubject;
 use crate::segment::LiveSegment;
 use crate::view::source::segment_id;
@@ -113,7 +113,8 @@ pub struct GroupTable {
 
 impl Default for GroupTable {
     fn default() -> Self {
-        let pages = (0..GroupId::END as usize / TABLE).map(|_| OnceLock::new()).collect();
+        // One more, for the group of indexes.
+        let pages = (0..=GroupId::END as usize / TABLE).map(|_| OnceLock::new()).collect();
         Self { pages, end: AtomicU32::new(0) }
     }
 }
@@ -144,18 +145,20 @@ impl GroupTable {
         let at = group.0 as usize;
         let page = self.pages[at / TABLE].get_or_init(|| (0..TABLE).map(|_| OnceLock::new()).collect());
         let opened = page[at % TABLE].get_or_init(|| Arc::new(make()));
-        self.end.fetch_max(group.0 + 1, Ordering::AcqRel);
+        if group != INDEXES {
+            self.end.fetch_max(group.0 + 1, Ordering::AcqRel);
+        }
         opened
     }
 
-    /// All groups, ascending.
+    /// All groups of vertices, ascending.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Group>> {
         (0..self.end()).filter_map(|group| self.get(GroupId(group)))
     }
 
-    /// Calls `visit` with every segment, hubs included, until it says no.
+    /// Calls `visit` with every segment, hubs and indexes included, until it says no.
     pub fn for_each_segment(&self, mut visit: impl FnMut(&Arc<LiveSegment>) -> bool) {
-        for group in self.iter() {
+        for group in self.iter().chain(self.get(INDEXES)) {
             let segments = Arc::clone(&group.segments());
             for (_, segment) in segments.iter() {
                 if !visit(segment) || !segment.hubs().iter().all(|(_, hub)| visit(hub)) {

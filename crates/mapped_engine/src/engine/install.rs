@@ -20,6 +20,7 @@ use crate::view::source::{VERTICES, type_and_side};
 use crate::words::LINE_WORDS;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, LabelId};
+use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::sync::Mutex;
 use std::collections::BTreeMap;
@@ -87,11 +88,21 @@ struct ReservedInstall {
     blocks: Vec<ArenaBlock>,
 }
 
+/// What a load makes of an index.
+#[derive(Debug)]
+struct LoadedIndex {
+    index: IndexId,
+    loaded: LoadedSegment,
+    line: ArenaBlock,
+}
+
 /// A load that can be installed without failing. What isn't installed is free again when this is dropped.
 #[derive(Debug)]
 pub struct PreparedInstall {
     graph: Arc<MappedGraph>,
     load: LoadedGraph,
+    /// Bodies of indexes, each with its index and the line of its version.
+    indexes: Mutex<Vec<LoadedIndex>>,
     /// None once it was installed.
     reserved: Mutex<Option<ReservedInstall>>,
 }
@@ -104,7 +115,8 @@ impl MappedGraph {
     pub fn prepare_install(self: &Arc<Self>, load: LoadedGraph) -> Result<PreparedInstall> {
         match self.reserve_install(&load) {
             Ok(reserved) => {
-                Ok(PreparedInstall { graph: Arc::clone(self), load, reserved: Mutex::new(Some(reserved)) })
+                let (graph, reserved) = (Arc::clone(self), Mutex::new(Some(reserved)));
+                Ok(PreparedInstall { graph, load, indexes: Mutex::default(), reserved })
             }
             Err(error) => {
                 load.remove_bodies(self);
@@ -179,6 +191,21 @@ impl MappedGraph {
 }
 
 impl PreparedInstall {
+    /// Adds the next body of an index, which is going to be ready with the load if it isn't there yet.
+    ///
+    /// # Errors
+    /// `limit` if there is no room in `live`. The body is free again then.
+    pub fn add_index(&self, index: IndexId, segment: &Arc<LiveSegment>, body: BuiltBody) -> Result<()> {
+        let line = self.graph.arena().allocate(LINE_WORDS).map_err(|error| {
+            self.graph.bodies().remove(body.place);
+            self.graph.writer().naming_the_oldest(error)
+        })?;
+        let home = SegmentHome::Present(Arc::clone(segment));
+        let loaded = LoadedSegment { home, body, new_hubs: Vec::new(), of_group: None };
+        self.indexes.lock().push(LoadedIndex { index, loaded, line });
+        Ok(())
+    }
+
     /// Makes it real. Under the latch, before its timestamp is published; cannot fail.
     ///
     /// # Panics
@@ -216,6 +243,7 @@ impl PreparedInstall {
             }
         }
         graph.count_body_edges(growth);
+        self.install_indexes(timestamp);
         for LoadedSegment { home, of_group, .. } in &self.load.segments {
             let SegmentHome::Present(segment) = home else { continue };
             segment.history().forget_before(timestamp);
@@ -229,6 +257,24 @@ impl PreparedInstall {
         }
         graph.writer().note_load();
         memory.live.publish(timestamp);
+    }
+}
+
+impl PreparedInstall {
+    fn install_indexes(&self, timestamp: Timestamp) {
+        let graph = &self.graph;
+        for LoadedIndex { index, loaded, line } in std::mem::take(&mut *self.indexes.lock()) {
+            let SegmentHome::Present(segment) = &loaded.home else { continue };
+            let blocks = ReservedBlocks { line, table: None, hub_lines: Vec::new() };
+            {
+                let _registry = graph.timeline().registry();
+                graph.replace_loaded(segment, &loaded, timestamp, blocks);
+            }
+            graph.writer().keep_past(segment);
+            if graph.is_dropped(segment) {
+                graph.indexes().add_ready(index, segment.subject().0, timestamp);
+            }
+        }
     }
 }
 
@@ -267,6 +313,10 @@ impl MappedGraph {
 
 impl Drop for PreparedInstall {
     fn drop(&mut self) {
+        for LoadedIndex { loaded, line, .. } in std::mem::take(&mut *self.indexes.lock()) {
+            self.graph.bodies().remove(loaded.body.place);
+            self.graph.arena().free(line);
+        }
         let Some(reserved) = self.reserved.lock().take() else { return };
         self.graph.arena().free_all(reserved.blocks);
         self.load.remove_bodies(&self.graph);

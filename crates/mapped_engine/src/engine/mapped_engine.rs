@@ -5,11 +5,13 @@ use crate::checkpoint::ledger::Ledger;
 use crate::checkpoint::write::Checkpointer;
 use crate::engine::graph::MappedGraph;
 use crate::engine::groups::{Group, segment_about};
+use crate::engine::index_records::{records_of_changes, records_of_replayed};
 use crate::engine::options::MappedOptions;
 use crate::engine::prepared::{PreparedCommit, for_each_row_segment, segment_of};
 use crate::extents::table::{ExtentOptions, Extents, Reuse};
 use crate::freeze::frozen::FrozenGraph;
 use crate::group::SegmentSubject;
+use crate::index_table::StoredIndexes;
 use crate::live::Live;
 use crate::live_head::LiveHead;
 use crate::retired::KeptSnapshot;
@@ -23,12 +25,15 @@ use evergraph_bodies::commit_records::CommitRecords;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, GroupId, LabelId, TypeId, VertexId};
+use evergraph_graph::index::IndexId;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, FreezeRequest, Key};
 use evergraph_storage::index::changes::IndexChanges;
+use evergraph_storage::index::fill::IndexFill;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::record::{Record, RecordKey};
 use evergraph_storage::timeline::clock::Timeline;
@@ -44,6 +49,14 @@ pub type MappedCheckpointer = Checkpointer<Arc<StoredBody>>;
 pub struct MappedEngine {
     graph: Arc<MappedGraph>,
     checkpointer: MappedCheckpointer,
+}
+
+/// What a snapshot holds on to.
+#[derive(Debug)]
+pub struct MappedPin {
+    _kept: KeptSnapshot,
+    /// The indexes that there were when it began.
+    indexes: Arc<StoredIndexes>,
 }
 
 /// What a commit had reserved and did not need; freed outside of the latch.
@@ -85,7 +98,8 @@ impl MappedEngine {
         let extents = Arc::new(extents);
         let directory: Arc<dyn Directory> = directory;
         let checkpointer = Checkpointer::new(Arc::clone(&directory), Arc::clone(&extents), Ledger::empty());
-        let graph = MappedGraph::new(timeline, directory, live, extents, options);
+        let budget = Arc::new(MemoryBudget::new(u64::MAX));
+        let graph = MappedGraph::new(timeline, directory, live, extents, options, budget);
         Ok(Self::with_files(Arc::new(graph), checkpointer))
     }
 
@@ -165,26 +179,65 @@ fn whole(vertex: VertexId) -> RangeInclusive<RecordKey> {
 }
 
 impl Engine for MappedEngine {
-    type Pin = KeptSnapshot;
+    type Pin = MappedPin;
     type View<'a> = MappedView<'a>;
     type Topology = FrozenGraph;
     type Prepared = PreparedCommit;
     type Displaced = UnusedBlocks;
 
-    const KEEPS_INDEXES: bool = false;
+    const KEEPS_INDEXES: bool = true;
 
-    fn pin(&self, timestamp: Timestamp) -> KeptSnapshot {
-        self.graph.pin(timestamp)
+    fn keeps_index(&self, _: IndexId) -> bool {
+        true
+    }
+
+    fn begin_index(&self, index: IndexId) {
+        self.graph.indexes().begin(index);
+    }
+
+    fn fill_index<'a>(&'a self, index: IndexId, at: Timestamp) -> Result<Option<Box<dyn IndexFill + 'a>>> {
+        Ok(Some(Box::new(self.graph.fill_of(index, at)?)))
+    }
+
+    fn complete_index(&self, index: IndexId, at: Timestamp) {
+        self.graph.indexes().complete(index, at);
+    }
+
+    fn drop_index(&self, index: IndexId) {
+        let at = self.graph.timeline().published().next();
+        if let Some(number) = self.graph.indexes().remove(index, at) {
+            self.graph.empty_later(number);
+        }
+    }
+
+    fn has_index(&self, index: IndexId) -> bool {
+        self.graph.indexes().load().contains_key(&index)
+    }
+
+    fn retain_indexes(&self, is_kept: &dyn Fn(IndexId) -> bool) {
+        self.graph.indexes().retain(is_kept);
+        let segments = self.graph.index_segments();
+        segments.iter().for_each(|(subject, _)| self.graph.empty_later(subject.0));
+    }
+
+    fn leaving_entries(prepared: &PreparedCommit) -> &[Mutation] {
+        prepared.leaving()
+    }
+
+    fn pin(&self, timestamp: Timestamp) -> MappedPin {
+        // Indexes first: one that is chosen later is either among them, or began after this snapshot and doesn't serve it.
+        let indexes = self.graph.indexes().load();
+        MappedPin { _kept: self.graph.pin(timestamp), indexes }
     }
 
     #[inline]
-    fn view<'a>(&'a self, _pin: &'a KeptSnapshot, timestamp: Timestamp) -> MappedView<'a> {
-        MappedView::new(self.graph.source(), timestamp)
+    fn view<'a>(&'a self, pin: &'a MappedPin, timestamp: Timestamp) -> MappedView<'a> {
+        MappedView::new(self.graph.source(), timestamp).with_indexes(&pin.indexes)
     }
 
     fn freeze(
         &self,
-        _pin: &KeptSnapshot,
+        _pin: &MappedPin,
         timestamp: Timestamp,
         request: &FreezeRequest<'_>,
     ) -> Result<FrozenGraph> {
@@ -198,14 +251,20 @@ impl Engine for MappedEngine {
     fn prepare(
         &self,
         mutations: &[Mutation],
-        _: &IndexChanges,
+        changes: &IndexChanges,
         patience: Duration,
     ) -> Result<PreparedCommit> {
         let records = CommitRecords::new(mutations)?;
         PreparedCommit::help(&self.graph, &records)?;
+        let (entries, leaving) = match *changes == IndexChanges::NONE {
+            true => Default::default(),
+            false => records_of_changes(&self.graph.indexes().load(), changes),
+        };
+        PreparedCommit::help_indexes(&self.graph, &entries)?;
         self.graph.wait_for_room(patience)?;
         loop {
-            match PreparedCommit::new(&self.graph, &records) {
+            let prepared = PreparedCommit::new(&self.graph, &records);
+            match prepared.and_then(|prepared| prepared.with_indexes(&self.graph, &entries, &leaving)) {
                 Err(error) if error.kind() == ErrorKind::Limit && self.graph.make_room()? => {}
                 prepared => return prepared,
             }
@@ -332,6 +391,13 @@ impl Engine for MappedEngine {
                 self.replay_records(segment, of_group, records)
             })?;
         }
+        for (number, mut records) in records_of_replayed(&self.graph, mutations) {
+            let segment = self.graph.index_segment(number)?;
+            let base = segment.base();
+            records.retain(|record| record.stamp.timestamp() > base);
+            self.graph.install_found(&segment, None, records)?;
+            self.graph.help(&segment);
+        }
         if self.graph.records_waiting() > self.graph.records_allowed() {
             self.graph.merge_everything()?;
         }
@@ -341,7 +407,7 @@ impl Engine for MappedEngine {
     }
 
     fn catalogue_changed(&self, timestamp: Timestamp, catalogue: &Arc<Catalogue>) {
-        self.graph.catalogue().note(timestamp, catalogue);
+        self.graph.catalogue().note(timestamp, catalogue, &self.graph.indexes().load());
     }
 
     fn readable_grew(&self) {

@@ -6,6 +6,7 @@
 //! overdue   records > 4 x that, or five runs that are not in order   the next writer merges before its latch; with six it waits
 //! idle      unchanged from one quiet time to the next   merged, so that tails give their memory back
 //! replaced  what snapshots may need still          looked through when one ends, and from time to time
+//! dropped   entries of an index that is gone       queued by the drop, and whenever replaced versions are looked through
 //! ```
 //!
 //! In mode sync a record can wait for its fsync: such a segment is looked at again after a pause. One thread merges; it sleeps
@@ -41,6 +42,8 @@ const IDLE: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// Merges after which what they replaced is looked through.
 const MERGES_A_PASS: u64 = 64;
+/// Entries of an index for each record that waits, at most, when it is merged only because nothing else is to do.
+const IDLE_ITEMS_A_RECORD: usize = 64;
 /// Vertices that are worth a merge, however few there are.
 const VERTICES_WORTH_A_MERGE_MIN: usize = 64;
 
@@ -78,6 +81,12 @@ impl MappedGraph {
     #[must_use]
     pub fn is_merge_due(&self, segment: &LiveSegment) -> bool {
         let waiting = segment.waiting();
+        if self.is_building(segment) {
+            return false;
+        }
+        if self.is_dropped(segment) {
+            return self.can_be_emptied(segment);
+        }
         waiting.records > self.records_due(segment.subject(), waiting.items)
     }
 
@@ -127,7 +136,9 @@ impl MappedGraph {
         }
         let mut largest: Option<(usize, Arc<LiveSegment>)> = None;
         self.groups().for_each_segment(|segment| {
-            let records = segment.records();
+            // Nobody merges an index before its scan is in it, or between its drop and when that is readable.
+            let waits = self.is_building(segment) || self.is_dropped(segment) && !self.is_gone(segment);
+            let records = if waits { 0 } else { segment.records() };
             if records > largest.as_ref().map_or(0, |largest| largest.0) {
                 largest = Some((records, Arc::clone(segment)));
             }
@@ -264,26 +275,28 @@ impl MappedGraph {
         (!queue.closing).then_some(quiet)
     }
 
-    /// Frees if it is time, merges the first segment of the queue, and idle ones if it is `quiet`.
+    /// Merges idle segments if it is `quiet`, frees if it is time, and merges the first segment of the queue.
     fn round(&self, rounds: &mut MergeRounds, quiet: bool) {
         let job = self.merger().queue.lock().jobs.pop_front();
         if self.arena().is_short() {
             // On a full disk, whoever needs the region tries again.
             let _ = self.arena().open_ahead();
         }
+        if quiet {
+            let now = self.timeline().readable();
+            self.merge_idle(std::mem::replace(&mut rounds.idle_since, now));
+        }
         if self.merger().reclaim.swap(false, Ordering::AcqRel) || quiet {
+            // Their slots hold what is to be freed, and a busy writer is never quiet. A lock that can be neither taken nor
+            // found held is tried again the next time.
+            let _ = self.writer().clear_dead_readers(&**self.directory());
             self.reclaim();
+            self.queue_dropped_indexes();
             let now = u64::try_from(self.timeline().clock().now().as_nanos()).unwrap_or(u64::MAX);
             self.merger().passed.store(now, Ordering::Relaxed);
         }
         if let Some(job) = job {
             rounds.delayed.extend(self.work_off(job));
-        }
-        if quiet {
-            // A lock that can be neither taken nor found held is tried again the next time.
-            let _ = self.writer().clear_dead_readers(&**self.directory());
-            let now = self.timeline().readable();
-            self.merge_idle(std::mem::replace(&mut rounds.idle_since, now));
         }
     }
 
@@ -305,11 +318,11 @@ impl MappedGraph {
     /// Merges what is left in segments that nobody has written to since `since`, so that their tails and runs give their
     /// memory back.
     fn merge_idle(&self, since: Timestamp) {
-        if self.records_waiting() == 0 {
+        if self.records_waiting() <= self.records_left_on_indexes() {
             return;
         }
         self.groups().for_each_segment(|segment| {
-            if segment.records() > 0 && segment.history().changed().visible_at(since) {
+            if is_worth_an_idle_merge(segment) && segment.history().changed().visible_at(since) {
                 // What it failed with is remembered.
                 let _ = self.merge_noting(segment);
             }
@@ -317,4 +330,18 @@ impl MappedGraph {
             !queue.closing && queue.jobs.is_empty()
         });
     }
+
+    /// Records on top of indexes that no idle merge takes. They stay, and are no reason to look at every segment.
+    fn records_left_on_indexes(&self) -> u64 {
+        let segments = self.index_segments();
+        let left = segments.iter().map(|(_, segment)| segment);
+        let left = left.filter(|segment| !is_worth_an_idle_merge(segment) && !self.is_building(segment));
+        left.map(|segment| segment.records() as u64).sum()
+    }
+}
+
+/// Whether a segment is merged only because nothing else is to do. A merge copies all of an index: a tail on top of it is less.
+fn is_worth_an_idle_merge(segment: &LiveSegment) -> bool {
+    let share = if segment.index_number().is_some() { IDLE_ITEMS_A_RECORD } else { usize::MAX };
+    segment.records().saturating_mul(share) > segment.items()
 }

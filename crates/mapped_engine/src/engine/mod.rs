@@ -6,6 +6,7 @@
 //! merge_queue  segments that wait to be merged
 //! graph        all of it: finds and makes segments, frees
 //! body_merge   one segment's records into its body
+//! index_records, index_fill   entries that commits move, and those that a scan finds
 //! merger       which segments are merged when, and by whom
 //! prepared     a commit before its latch
 //! mapped_engine   the engine
@@ -17,6 +18,8 @@ pub mod attach;
 pub mod body_merge;
 pub mod graph;
 pub mod groups;
+pub mod index_fill;
+pub mod index_records;
 pub mod install;
 pub mod mapped_engine;
 pub mod merge_queue;

@@ -2,6 +2,7 @@
 
 use crate::engine::graph::MappedGraph;
 use crate::engine::groups::Group;
+use crate::engine::index_records::IndexRecords;
 use crate::reserved_records::ReservedRecords;
 use crate::segment::LiveSegment;
 use crate::segment_state::WaitingRecords;
@@ -9,6 +10,7 @@ use crate::shared_record::SharedRecord;
 use crate::view::source::{VERTICES, edges};
 use evergraph_bodies::commit_records::{CommitRecords, CommitTarget, never_opened};
 use evergraph_graph::error::Result;
+use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::record::Record;
 use evergraph_storage::sync::atomic::Ordering;
@@ -21,6 +23,8 @@ pub struct PreparedCommit {
     /// Groups that get or lose vertices.
     members: Vec<Arc<Group>>,
     records: usize,
+    /// Entries that leave indexes, for the log.
+    leaving: Vec<Mutation>,
 }
 
 impl PreparedCommit {
@@ -37,6 +41,40 @@ impl PreparedCommit {
             })?;
         }
         Ok(())
+    }
+
+    /// As [`PreparedCommit::help`], of the segments of indexes.
+    ///
+    /// # Errors
+    /// `limit` without room.
+    pub fn help_indexes(graph: &MappedGraph, records: &IndexRecords) -> Result<()> {
+        records.keys().try_for_each(|number| graph.index_segment(*number).map(|segment| graph.help(&segment)))
+    }
+
+    /// Adds what entering indexes and leaving them takes; `leaving` goes into the log.
+    ///
+    /// # Errors
+    /// As [`PreparedCommit::help`].
+    pub fn with_indexes(
+        mut self,
+        graph: &MappedGraph,
+        records: &IndexRecords,
+        leaving: &[Mutation],
+    ) -> Result<Self> {
+        for (number, records) in records {
+            let segment = graph.index_segment(*number)?;
+            let reserved = ReservedRecords::new(graph.arena(), &segment, records);
+            self.parts.push(reserved.map_err(|error| graph.writer().naming_the_oldest(error))?);
+            self.records += records.len();
+        }
+        self.leaving = leaving.to_vec();
+        Ok(self)
+    }
+
+    /// Entries that leave indexes.
+    #[must_use]
+    pub fn leaving(&self) -> &[Mutation] {
+        &self.leaving
     }
 
     /// Reserves what appending `records` takes.

@@ -166,7 +166,16 @@ impl ArrayFile {
         self.may_reuse.store(true, Ordering::Release);
     }
 
-    /// Writes bytes that the caller claimed; the number of the write.
+    /// Writes bytes that the caller claimed, before others of the same extent are [written](ArrayFile::write).
+    ///
+    /// # Errors
+    /// As [`ArrayFile::write`].
+    pub fn write_part(&self, bytes: &[u8], offset: u64) -> Result<(), CheckpointError> {
+        self.file.write_at(bytes, offset)?;
+        Ok(())
+    }
+
+    /// Writes bytes that the caller claimed, of an extent the last ones; the number of the write.
     ///
     /// # Errors
     /// What the system says; a part may be written then.

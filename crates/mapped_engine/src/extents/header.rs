@@ -117,11 +117,14 @@ impl ExtentHeader {
     /// The extent with this payload at `place`; what follows to the unit is zero.
     #[must_use]
     pub fn encode(&self, place: ExtentPlace, payload: &[u8]) -> Vec<u8> {
-        let mut checksums = Vec::with_capacity(checksums_bytes(payload.len() as u64) as usize);
-        if checksums.capacity() > 0 {
-            payload.chunks(BLOCK_BYTES).for_each(|block| checksums.extend(crc32c(block).to_le_bytes()));
-        }
-        let crc = crc32c(if checksums.is_empty() { payload } else { &checksums });
+        let mut checksums = PayloadChecksums::default();
+        checksums.add(payload);
+        let (crc, of_blocks) = checksums.finish();
+        [&self.encode_head(place, crc)[..], payload, &of_blocks].concat()
+    }
+
+    /// The bytes in front of a payload with this crc.
+    pub(crate) fn encode_head(&self, place: ExtentPlace, crc: u32) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[0..4].copy_from_slice(&MAGIC);
         bytes[4..6].copy_from_slice(&self.kind.code().to_le_bytes());
@@ -132,7 +135,7 @@ impl ExtentHeader {
         bytes[32..36].copy_from_slice(&crc.to_le_bytes());
         let crc = header_crc(&bytes, place);
         bytes[CHECKED_BYTES..40].copy_from_slice(&crc.to_le_bytes());
-        [&bytes[..], payload, &checksums].concat()
+        bytes
     }
 
     /// Compares the bytes of an extent with what is known of it. Cost: the payload's checksum, about 0.1 ns a byte.
@@ -228,6 +231,44 @@ impl ExtentHeader {
             }
         }
         sound
+    }
+}
+
+/// The checksums of a payload that comes in pieces.
+#[derive(Debug, Default)]
+pub(crate) struct PayloadChecksums {
+    /// Of the blocks that are whole.
+    of_blocks: Vec<u8>,
+    block_crc: u32,
+    block_bytes: usize,
+}
+
+impl PayloadChecksums {
+    /// The payload goes on with these bytes.
+    pub(crate) fn add(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            if self.block_bytes == BLOCK_BYTES {
+                self.end_block();
+            }
+            let (now, rest) = bytes.split_at(bytes.len().min(BLOCK_BYTES - self.block_bytes));
+            self.block_crc = crc32c_append(self.block_crc, now);
+            self.block_bytes += now.len();
+            bytes = rest;
+        }
+    }
+
+    fn end_block(&mut self) {
+        self.of_blocks.extend(self.block_crc.to_le_bytes());
+        (self.block_crc, self.block_bytes) = (0, 0);
+    }
+
+    /// The payload's crc, as its header has it, and the bytes behind the payload: the checksums of its blocks if there are several.
+    pub(crate) fn finish(mut self) -> (u32, Vec<u8>) {
+        if self.of_blocks.is_empty() {
+            return (self.block_crc, Vec::new());
+        }
+        self.end_block();
+        (crc32c(&self.of_blocks), self.of_blocks)
     }
 }
 

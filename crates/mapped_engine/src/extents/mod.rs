@@ -8,6 +8,7 @@
 //! - [`header`]: what an extent says of itself
 //! - [`free_space`]: which bytes of a file are free
 //! - [`array_file`]: one file: allocated, mapped, synced
+//! - [`payload_writer`]: an extent that is written part by part
 //! - [`stored_extent`]: an extent that somebody needs
 //! - [`table`]: all files: allocating, writing, opening, giving back
 //! - [`reader`]: the same files as another process reads them
@@ -19,6 +20,7 @@
 pub mod array_file;
 pub mod free_space;
 pub mod header;
+pub mod payload_writer;
 pub mod reader;
 pub mod stored_extent;
 pub mod table;

@@ -1,7 +1,7 @@
 //! Table: all array files; where extents are written, found again and given back.
 //!
 //! ```text
-//! write    free bytes of any file, else a new file --> claim --> write_at --> StoredExtent
+//! write    free bytes of any file, else a new file --> claim --> write_at, part by part --> StoredExtent
 //! sync     every file that was written
 //! open     what a manifest names is taken, the rest is free; a file without a named extent goes
 //! ```
@@ -13,6 +13,7 @@
 
 use crate::extents::array_file::{ArrayFile, file_name, file_number};
 use crate::extents::header::{ExtentHeader, ExtentPlace, extent_bytes};
+use crate::extents::payload_writer::PayloadWriter;
 use crate::extents::stored_extent::{StoredExtent, TakenSpace};
 use evergraph_graph::error::Error;
 use evergraph_storage::checkpoint::error::CheckpointError;
@@ -226,25 +227,33 @@ impl Extents {
 
     /// Writes an extent; it can be read at once, and is durable after [`Extents::sync`].
     ///
-    /// Cost: a copy of the payload, and one write; sometimes a new file.
+    /// Cost: a copy of a part of the payload at a time, and a write for each part; sometimes a new file.
     ///
     /// # Errors
     /// `StorageFull` if there is no room for a file, and what the system says. After a failed write its bytes are not used
     /// before the next opening.
     pub fn write(&self, header: ExtentHeader, payload: &[u8]) -> Result<StoredExtent, CheckpointError> {
-        let occupied =
-            self.occupied(payload.len() as u64).expect("a payload in memory is no longer than memory");
+        self.write_in_pieces(header, payload.len() as u64, |writer| writer.put(payload))
+    }
+
+    /// The same of a payload of `payload_bytes` bytes, which `put` gives piece by piece. It is never in memory as a whole.
+    ///
+    /// # Errors
+    /// As [`Extents::write`]; those of `put`; `Unsound` if it gives fewer bytes or more.
+    pub fn write_in_pieces<E: From<CheckpointError>>(
+        &self,
+        header: ExtentHeader,
+        payload_bytes: u64,
+        put: impl FnOnce(&mut PayloadWriter<'_>) -> Result<(), E>,
+    ) -> Result<StoredExtent, E> {
+        let occupied = self.occupied(payload_bytes).expect("what was counted byte by byte is below 2^63");
         let mut space = self.take(occupied)?;
-        let range = space.range.clone();
-        let place = ExtentPlace {
-            file: space.file.number(),
-            offset: range.start,
-            payload_bytes: payload.len() as u64,
-        };
-        let mut bytes = header.encode(place, payload);
-        bytes.resize(occupied as usize, 0);
-        let claim = space.file.mapping().claim(range.clone())?;
-        match space.file.write(&bytes, &range) {
+        let (file, range) = (Arc::clone(&space.file), space.range.clone());
+        let place = ExtentPlace { file: file.number(), offset: range.start, payload_bytes };
+        let claim = file.mapping().claim(range.clone()).map_err(CheckpointError::Io)?;
+        let mut writer = PayloadWriter::new(&file, range.clone(), payload_bytes);
+        let written = put(&mut writer).and_then(|()| Ok(writer.finish(header, place)?));
+        match written {
             Ok(write) => {
                 if planted(Bug::ExtentFreedWhileHeld) {
                     space.file.space().give_back(range);
@@ -253,7 +262,7 @@ impl Extents {
                 Ok(StoredExtent::new(header, place, write, claim.read(), space))
             }
             Err(error) => {
-                space.is_lost = !planted(Bug::LostExtentReused);
+                space.is_lost = writer.has_failed() && !planted(Bug::LostExtentReused);
                 Err(error)
             }
         }

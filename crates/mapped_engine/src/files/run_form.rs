@@ -4,12 +4,14 @@
 //! OFFSET  SIZE  FIELD    (little-endian)
 //!      0     4  records  N
 //!      4     4  bytes    of all properties, P
-//!      8   8 N  keys     row:16 | neighbour:32 | discriminator:16, ascending by (key, stamp)
+//!      8   8 N  keys     row:16 | neighbour:32 | discriminator:16, ascending by (key, stamp); of an entry of an index its first
+//!                        8 bytes, ascending by (key, stamp, entry)
 //!          8 N  stamps   timestamp:62 | operation:2
 //!          4 N  ends     only if P > 0: where the properties of each end; then zeros to 8
-//!            P  bytes    properties as in the log, then zeros to 8
+//!            P  bytes    properties as in the log, or entries of an index; then zeros to 8
 //! ```
 
+use crate::entries::entry::{ENTRY_BYTES_MAX, key_of};
 use crate::files::segment_id::SegmentId;
 use crate::shared_record::SharedRecord;
 use evergraph_graph::bytes::{Decoded, Reader};
@@ -23,7 +25,7 @@ use evergraph_storage::record::{RecordKey, Stamp};
 /// # Errors
 /// `limit` if there are 2^32 of them, or so many bytes of properties.
 pub fn encode_run(records: &[SharedRecord]) -> Result<Vec<u8>> {
-    debug_assert!(records.is_sorted_by(|a, b| (a.key, a.stamp) < (b.key, b.stamp)));
+    debug_assert!(records.is_sorted_by(|a, b| a < b));
     let properties: usize = records.iter().map(|record| record.properties.len()).sum();
     let (Ok(count), Ok(properties_bytes)) = (u32::try_from(records.len()), u32::try_from(properties)) else {
         let count = records.len();
@@ -62,9 +64,6 @@ pub fn decode_run(bytes: &[u8]) -> Decoded<Vec<SharedRecord>> {
         let (key, stamp) = (RecordKey(u64::from_le_bytes(*key)), Stamp(u64::from_le_bytes(*stamp)));
         records.push(SharedRecord { key, stamp, properties: Vec::new() });
     }
-    if !records.is_sorted_by(|a, b| (a.key, a.stamp) < (b.key, b.stamp)) {
-        return Err(reader.error("records in ascending order, none twice, expected"));
-    }
     if properties_bytes > 0 {
         let ends = reader.take(count.saturating_mul(4))?.as_chunks::<4>().0;
         take_zeros(&mut reader)?;
@@ -85,6 +84,9 @@ pub fn decode_run(bytes: &[u8]) -> Decoded<Vec<SharedRecord>> {
     }
     if !reader.is_empty() {
         return Err(reader.error(format!("the end expected, found {} more bytes", reader.remaining())));
+    }
+    if !records.is_sorted_by(|a, b| a < b) {
+        return Err(reader.error("records in ascending order, none twice, expected"));
     }
     Ok(records)
 }
@@ -107,11 +109,24 @@ pub fn check_records(
     (base, through): (Timestamp, Timestamp),
     records: &[SharedRecord],
 ) -> std::result::Result<(), String> {
+    if id.index_number().is_none() && !records.is_sorted_by(|a, b| (a.key, a.stamp) < (b.key, b.stamp)) {
+        return Err("records of one key at different times expected".to_owned());
+    }
     let is_in = matches!(id.type_and_side(), Some((_, Direction::In)));
     for SharedRecord { key, stamp, properties } in records {
         let at = stamp.timestamp();
         if at <= base || at > through {
             return Err(format!("records newer than {base} and up to {through} expected, found one of {at}"));
+        }
+        if id.index_number().is_some() {
+            if properties.is_empty() || properties.len() > ENTRY_BYTES_MAX || key_of(properties) != *key {
+                return Err(format!(
+                    "an entry with key {:#x} expected, found {} bytes",
+                    key.0,
+                    properties.len()
+                ));
+            }
+            continue;
         }
         if u32::from(key.row()) >= GROUP_SIZE || id.hub_row().is_some_and(|row| row != key.row()) {
             return Err(format!("a record of row {}, which is not the segment's", key.row()));

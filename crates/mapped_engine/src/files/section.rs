@@ -1,33 +1,43 @@
 //! Section: the mapped engine's part of a manifest, with the extents of each segment's body and the runs beside it.
 //!
 //! ```text
-//! format, unit                  1; what extents lie at multiples of, in bytes
+//! format, unit                  2, or 1 without indexes; what extents lie at multiples of, in bytes
 //! batches    count, then        file, offset / unit, payload bytes, base             ascending by file and offset
 //! segments   count, then        group, subject, hub, base, items                     ascending
 //!            extents, then      of the body: file, offset / unit, payload bytes      none: the body is empty
 //!                               of each column: key, base, file, offset / unit, payload bytes; keys ascend
 //!            runs, then         batch, offset / 8, bytes / 8                         oldest first
+//! indexes    count, then        IndexId as in the log, number                        ascending; format 2 alone
+//!            next number
 //! ```
 //!
 //! All are varints. Subject and hub are those of [`SegmentId`]; a batch is its place in the list. The base of a segment is that
 //! of its body; a column has an older one if merges since did not touch it. Runs hold every record that is newer than the base
-//! and no newer than the manifest's C. A segment that was never merged and has no records has no entry.
+//! and no newer than the manifest's C. The segment of an index has group 2^20 and its number as subject. A segment that was never merged and has no records has no entry.
 //!
 //! What is free follows from this: every byte of the array files that no extent here has.
 
 use crate::extents::header::{ExtentHeader, ExtentKind, ExtentPlace, extent_bytes};
 use crate::files::batch::{ITEM_UNIT_BYTES, ItemRange};
-use crate::files::segment_id::SegmentId;
+use crate::files::segment_id::{INDEXES, SegmentId};
 use evergraph_graph::bytes::{DecodeError, Decoded, Reader, put_varint};
 use evergraph_graph::error::Error;
 use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, KeyId, TypeId};
+use evergraph_graph::index::IndexId;
+use evergraph_graph::mutation::{put_index_id, take_index_id};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::write_unit::WriteUnit;
 
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
+/// The format of a database that never had an index.
+const WITHOUT_INDEXES: u64 = 1;
+/// One more than the highest number of an index.
+const INDEX_NUMBERS: u64 = 1 << 24;
+/// The number of the first index.
+pub const FIRST_INDEX: u32 = 1;
 /// Runs of a segment at most: a checkpoint that would add another makes one of the newest.
 pub const STORED_RUNS_MAX: usize = 6;
 
@@ -82,7 +92,7 @@ impl NamedSegment {
     pub fn extents(&self) -> impl Iterator<Item = (ExtentPlace, ExtentHeader)> {
         let segment = self.id.number();
         let header = move |kind, base| ExtentHeader { kind, segment, base };
-        let body = self.body.map(|place| (place, header(ExtentKind::Body, self.base)));
+        let body = self.body.map(|place| (place, header(self.id.body_kind(), self.base)));
         let column = move |column: &NamedColumn| (column.place, header(ExtentKind::Column, column.base));
         body.into_iter().chain(self.columns.iter().map(column))
     }
@@ -97,6 +107,24 @@ pub struct Section {
     pub batches: Vec<NamedBatch>,
     /// Ascending.
     pub segments: Vec<NamedSegment>,
+    /// Which indexes these have.
+    pub indexes: NamedIndexes,
+}
+
+/// The indexes of a database, whose entries are segments.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NamedIndexes {
+    /// Ascending, each with the number of its segment.
+    pub indexes: Vec<(IndexId, u32)>,
+    /// The number that the next one gets.
+    pub next: u32,
+}
+
+impl Default for NamedIndexes {
+    /// None, and there never was one.
+    fn default() -> Self {
+        Self { indexes: Vec::new(), next: FIRST_INDEX }
+    }
 }
 
 /// What is wrong, and with which of the segments if it is one of them.
@@ -106,7 +134,7 @@ impl Section {
     /// Of a database without segments.
     #[must_use]
     pub fn empty(unit: WriteUnit) -> Self {
-        Self { unit, batches: Vec::new(), segments: Vec::new() }
+        Self { unit, batches: Vec::new(), segments: Vec::new(), indexes: NamedIndexes::default() }
     }
 
     /// That of `manifest`, which was read from `directory`.
@@ -128,12 +156,11 @@ impl Section {
                 supported: FORMAT as u32,
             });
         }
-        if format != FORMAT {
-            return Err(corrupt(
-                start.error(format!("a section of format {FORMAT} expected, found {format}")),
-            ));
+        if format != FORMAT && format != WITHOUT_INDEXES {
+            let text = format!("a section of format {WITHOUT_INDEXES} or {FORMAT} expected, found {format}");
+            return Err(corrupt(start.error(text)));
         }
-        let (decoded, offsets) = Self::take(&mut reader).map_err(corrupt)?;
+        let (decoded, offsets) = Self::take(&mut reader, format).map_err(corrupt)?;
         decoded.check(manifest).map_err(|(at, problem)| {
             let offset = at.map_or(0, |at| offsets[at]);
             corrupt(DecodeError { offset, expected: problem })
@@ -157,7 +184,7 @@ impl Section {
         let format = reader.varint().ok()?;
         let unit = reader.varint().ok()?;
         let unit = u32::try_from(unit).ok().and_then(WriteUnit::of_bytes);
-        unit.filter(|_| format == FORMAT)
+        unit.filter(|_| matches!(format, WITHOUT_INDEXES | FORMAT))
     }
 
     /// Makes this the section of `manifest`.
@@ -169,6 +196,7 @@ impl Section {
             .map_err(|(_, problem)| CheckpointError::Unsound { what: "the manifest".to_owned(), problem })?;
         manifest.engine_section = self.encode().into();
         manifest.has_runs = true;
+        manifest.has_index_entries = self.indexes != NamedIndexes::default();
         Ok(())
     }
 
@@ -187,16 +215,18 @@ impl Section {
         let put =
             |out: &mut Vec<u8>, numbers: &[u64]| numbers.iter().for_each(|number| put_varint(out, *number));
         let place = |place: &ExtentPlace| [place.file, place.offset / unit, place.payload_bytes];
-        put(&mut out, &[FORMAT, unit, self.batches.len() as u64]);
+        let format = if self.indexes == NamedIndexes::default() { WITHOUT_INDEXES } else { FORMAT };
+        put(&mut out, &[format, unit, self.batches.len() as u64]);
         for batch in &self.batches {
             put(&mut out, &place(&batch.place));
             put(&mut out, &[batch.base.0]);
         }
         put(&mut out, &[self.segments.len() as u64]);
         for segment in &self.segments {
-            let subject = segment.id.type_and_side().map_or(0, |(edge_type, side)| {
+            let of_edges = segment.id.type_and_side().map(|(edge_type, side)| {
                 1 + (u64::from(edge_type.0) << 1 | u64::from(side == Direction::In))
             });
+            let subject = segment.id.index_number().map_or(of_edges.unwrap_or(0), u64::from);
             let hub = segment.id.hub_row().map_or(0, |row| 1 + u64::from(row));
             put(&mut out, &[segment.id.group().0.into(), subject, hub, segment.base.0, segment.items]);
             put(&mut out, &[u64::from(segment.body.is_some()) + segment.columns.len() as u64]);
@@ -211,11 +241,19 @@ impl Section {
                 put(&mut out, &[run.batch as u64, offset / ITEM_UNIT_BYTES, bytes / ITEM_UNIT_BYTES]);
             }
         }
+        if format == FORMAT {
+            put(&mut out, &[self.indexes.indexes.len() as u64]);
+            for (id, number) in &self.indexes.indexes {
+                put_index_id(&mut out, id);
+                put(&mut out, &[u64::from(*number)]);
+            }
+            put(&mut out, &[u64::from(self.indexes.next)]);
+        }
         out
     }
 
     /// Reads what follows the format; and where each segment begins.
-    fn take(reader: &mut Reader<'_>) -> Decoded<(Self, Vec<usize>)> {
+    fn take(reader: &mut Reader<'_>, format: u64) -> Decoded<(Self, Vec<usize>)> {
         let start = reader.clone();
         let unit = reader.varint()?;
         let unit = u32::try_from(unit)
@@ -231,7 +269,7 @@ impl Section {
         let (mut segments, mut offsets) = (Vec::with_capacity(count), Vec::with_capacity(count));
         for _ in 0..count {
             offsets.push(reader.offset());
-            let id = take_id(reader)?;
+            let id = take_id(reader, format)?;
             let base = Timestamp(reader.varint()?);
             let items = reader.varint()?;
             let extents = reader.count(3)?;
@@ -251,10 +289,18 @@ impl Section {
             }
             segments.push(NamedSegment { id, base, items, body, columns, runs });
         }
+        let mut indexes = NamedIndexes::default();
+        if format == FORMAT {
+            for _ in 0..reader.count(4)? {
+                let id = take_index_id(reader)?;
+                indexes.indexes.push((id, reader.at_most(INDEX_NUMBERS - 1)? as u32));
+            }
+            indexes.next = reader.at_most(INDEX_NUMBERS)? as u32;
+        }
         if !reader.is_empty() {
             return Err(reader.error(format!("the end expected, found {} more bytes", reader.remaining())));
         }
-        Ok((Self { unit, batches, segments }, offsets))
+        Ok((Self { unit, batches, segments, indexes }, offsets))
     }
 
     /// Whether it fits `manifest` and itself. Checked before it is written and after it is read.
@@ -280,6 +326,7 @@ impl Section {
             ends.extend(segment.body.iter().map(|place| (*place, Some(at))));
             ends.extend(segment.columns.iter().map(|column| (column.place, Some(at))));
         }
+        self.check_indexes().map_err(|problem| (None, problem))?;
         self.check_extents(ends, manifest)?;
         in_batches.sort_unstable();
         let mut free = (0, 0);
@@ -300,6 +347,25 @@ impl Section {
         Ok(())
     }
 
+    /// Whether each index has a segment, and each segment of an index is one's.
+    fn check_indexes(&self) -> Result<(), String> {
+        let NamedIndexes { indexes, next } = &self.indexes;
+        if !indexes.is_sorted_by(|a, b| a.0 < b.0) {
+            return Err("indexes in ascending order expected".to_owned());
+        }
+        let mut numbers: Vec<u32> = indexes.iter().map(|index| index.1).collect();
+        numbers.sort_unstable();
+        let segments = self.segments.iter().filter_map(|segment| segment.id.index_number());
+        if !segments.eq(numbers.iter().copied()) {
+            return Err(format!("a segment for each of the indexes with numbers {numbers:?} expected"));
+        }
+        match numbers.last() {
+            Some(last) if last >= next => Err(format!("index {last}, and the next one gets number {next}")),
+            _ if *next < FIRST_INDEX => Err(format!("number {next} for the next index")),
+            _ => Ok(()),
+        }
+    }
+
     fn check_segment(
         &self,
         segment: &NamedSegment,
@@ -310,7 +376,11 @@ impl Section {
         if before.is_some_and(|before| before >= id) {
             return Err("segments in ascending order expected".to_owned());
         }
-        if manifest.groups.binary_search_by_key(&id.group(), |group| group.id).is_err() {
+        if id.index_number().is_some() && !segment.columns.is_empty() {
+            return Err(format!("{id} have columns"));
+        }
+        let has_group = || manifest.groups.binary_search_by_key(&id.group(), |group| group.id).is_ok();
+        if id.index_number().is_none() && !has_group() {
             return Err(format!("{id} have no group"));
         }
         // Hubs follow the segment that they belong to.
@@ -385,8 +455,16 @@ impl Section {
     }
 }
 
-fn take_id(reader: &mut Reader<'_>) -> Decoded<SegmentId> {
-    let group = GroupId(reader.at_most(u64::from(GroupId::END) - 1)? as u32);
+/// Indexes are a group beyond the last one.
+fn take_id(reader: &mut Reader<'_>, format: u64) -> Decoded<SegmentId> {
+    let last = u64::from(GroupId::END) - u64::from(format == WITHOUT_INDEXES);
+    let group = GroupId(reader.at_most(last)? as u32);
+    if group == INDEXES {
+        let start = reader.clone();
+        let number = reader.at_most(INDEX_NUMBERS - 1)? as u32;
+        reader.at_most(0)?;
+        return SegmentId::index(number).ok_or_else(|| start.error("an index has a number above zero"));
+    }
     let subject = reader.at_most(u64::from(u16::MAX) * 2 + 2)?;
     let start = reader.clone();
     let hub = reader.at_most(u64::from(GROUP_SIZE))?;
@@ -419,7 +497,9 @@ fn take_multiple(reader: &mut Reader<'_>, unit: u64) -> Decoded<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evergraph_graph::catalogue::Owner;
     use evergraph_graph::id::LabelId;
+    use evergraph_graph::index::IndexKind;
     use evergraph_storage::checkpoint::manifest::StoredGroup;
     use evergraph_storage::io::memory::MemoryDirectory;
 
@@ -436,6 +516,10 @@ mod tests {
 
     fn place(file: u64, unit: u64, payload_bytes: u64) -> ExtentPlace {
         ExtentPlace { file, offset: unit * 4096, payload_bytes }
+    }
+
+    fn index(key: u16) -> IndexId {
+        IndexId { owner: Owner::Label(LabelId(3)), key: KeyId(key), kind: IndexKind::Hash }
     }
 
     fn run(batch: usize, offset: u64, bytes: u64) -> NamedRun {
@@ -464,7 +548,10 @@ mod tests {
                 segment(edges(Direction::In), 50, Some(place(3, 0, 5000)), vec![run(1, 96, 4000 - 16)]),
                 segment(edges(Direction::In).hub(4095), 72, Some(place(2, 7, 1 << 20)), Vec::new()),
                 segment(SegmentId::vertices(GroupId(GroupId::END - 1)), 9, None, Vec::new()),
+                segment(SegmentId::index(3).unwrap(), 50, Some(place(3, 9, 700)), Vec::new()),
+                segment(SegmentId::index(4).unwrap(), 0, None, Vec::new()),
             ],
+            indexes: NamedIndexes { indexes: vec![(index(0), 4), (index(1), 3)], next: 7 },
         }
     }
 
@@ -476,9 +563,9 @@ mod tests {
         assert_eq!(Section::of(&directory, &manifest).unwrap(), sample());
         let kinds: Vec<_> = sample().extents().map(|(_, header)| header.kind).collect();
         let (batch, body, column) = (ExtentKind::Batch, ExtentKind::Body, ExtentKind::Column);
-        assert_eq!(kinds, [batch, batch, body, column, column, body, body]);
+        assert_eq!(kinds, [batch, batch, body, column, column, body, body, ExtentKind::IndexBody]);
         let bases: Vec<_> = sample().extents().map(|(_, header)| header.base.0).collect();
-        assert_eq!(bases, [60, 69, 70, 70, 3, 50, 72]);
+        assert_eq!(bases, [60, 69, 70, 70, 3, 50, 72, 50]);
         let whole = manifest.engine_section.bytes.clone();
         for cut in 0..whole.len() {
             manifest.engine_section = whole[..cut].to_vec().into();
@@ -494,11 +581,25 @@ mod tests {
     }
 
     #[test]
+    fn a_section_without_indexes_is_of_the_first_format_and_names_its_unit() {
+        let mut bare = Section { unit: WriteUnit::LINE, indexes: NamedIndexes::default(), ..sample() };
+        bare.segments.retain(|segment| segment.id.index_number().is_none());
+        let mut manifest = manifest();
+        for (section, format) in [(bare, 1), (Section { unit: WriteUnit::LINE, ..sample() }, 2)] {
+            section.put_into(&mut manifest).unwrap();
+            assert_eq!(manifest.engine_section.bytes[0], format);
+            assert_eq!(Section::unit_of(&manifest), Some(WriteUnit::LINE));
+        }
+        manifest.engine_section = vec![3, 64].into();
+        assert_eq!(Section::unit_of(&manifest), None);
+    }
+
+    #[test]
     fn a_newer_section_and_one_with_closer_extents_are_refused_by_name() {
         let mut manifest = manifest();
-        manifest.engine_section = vec![2, 7, 7].into();
+        manifest.engine_section = vec![3, 7, 7].into();
         let error = Section::of(&MemoryDirectory::new("db"), &manifest).unwrap_err();
-        assert!(error.to_string().contains("has format 2, this version reads formats up to 1"), "{error}");
+        assert!(error.to_string().contains("has format 3, this version reads formats up to 2"), "{error}");
         let lines = Section { unit: WriteUnit::LINE, ..sample() };
         lines.put_into(&mut manifest).unwrap();
         let error = Section::of(&MemoryDirectory::new("db"), &manifest).unwrap_err();
@@ -543,6 +644,15 @@ mod tests {
         );
         refused(&|section, _| section.segments[2].base = Timestamp(69), "have records up to 69 beside");
         refused(&|section, _| section.segments[1].runs = vec![run(0, 0, 8); 7], "at most 6 runs");
+        let expected = "a segment for each of the indexes";
+        refused(&|section, _| _ = section.indexes.indexes.remove(0), expected);
+        refused(&|section, _| _ = section.segments.pop(), expected);
+        refused(&|section, _| section.indexes.indexes.swap(0, 1), "indexes in ascending order");
+        refused(&|section, _| section.indexes.next = 4, "index 4, and the next one gets number 4");
+        refused(
+            &|section, _| section.segments[5].columns = section.segments[0].columns.clone(),
+            "the entries of index 3 have columns",
+        );
         // Offsets, lengths, overlaps.
         refused(
             &|section, _| section.segments[1].runs[1] = run(1, 4096, 8),

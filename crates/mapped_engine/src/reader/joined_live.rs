@@ -1,6 +1,7 @@
 //! Joined live: the memory that another process shares, the slots that this one has in it, and snapshots of it.
 
 use crate::claimed_slots::{ClaimedSlots, OpenSlot, ReaderLock};
+use crate::index_table::StoredIndexes;
 use crate::live::Live;
 use crate::reader::known_bodies::{KnownBodies, PinnedBodies};
 use crate::shared_catalogue::CatalogueReader;
@@ -59,10 +60,10 @@ impl JoinedLive {
     /// `invalid` in a process that was forked from the one that joined; `corrupt` if the names in `live` are none.
     pub fn begin(self: &Arc<Self>) -> Result<PinnedLive> {
         let slot = self.slots.begin_anyway()?;
-        let names = self.names.newest(&self.live)?;
+        let (names, indexes) = self.names.newest_with_indexes(&self.live)?;
         let bodies = Arc::new(PinnedBodies::new(Arc::clone(&self.bodies)));
         let source = LiveSource::new(Arc::clone(&self.live), bodies);
-        Ok(PinnedLive { source, names, slot, joined: Arc::clone(self) })
+        Ok(PinnedLive { source, names, indexes, slot, joined: Arc::clone(self) })
     }
 }
 
@@ -72,6 +73,7 @@ pub struct PinnedLive {
     // In this order: what was read of files goes before the slot that keeps it.
     source: LiveSource,
     names: Arc<Catalogue>,
+    indexes: Arc<StoredIndexes>,
     slot: OpenSlot,
     joined: Arc<JoinedLive>,
 }
@@ -93,6 +95,12 @@ impl PinnedLive {
     #[must_use]
     pub fn source(&self) -> &LiveSource {
         &self.source
+    }
+
+    /// The indexes of those names: which of them answer, and since when.
+    #[must_use]
+    pub fn indexes(&self) -> &StoredIndexes {
+        &self.indexes
     }
 
     /// Names: at least those that it sees.

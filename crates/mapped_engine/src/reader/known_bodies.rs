@@ -95,14 +95,15 @@ impl KnownBodies {
         };
         if let Some((arrays, entries)) = self.known(segment, base, place) {
             let is_verified = Arc::new(AtomicBool::new(true));
-            let extent = self.extent(at, header(ExtentKind::Body, base), is_verified)?;
+            let extent = self.extent(at, header(segment.body_kind(), base), is_verified)?;
             return Ok(StoredBody::known(extent, columns(&entries)?, arrays));
         }
-        let extent = self.extent(at, header(ExtentKind::Body, base), Arc::default())?;
+        let extent = self.extent(at, header(segment.body_kind(), base), Arc::default())?;
         let table = take_table(extent.payload()?).map_err(|problem| extent.corrupt(problem))?.1;
         let entries: Arc<[_]> = table.into_iter().map(|entry| (entry, Arc::default())).collect();
         let body = StoredBody::found(extent, columns(&entries)?);
         match segment.type_and_side() {
+            None if segment.index_number().is_some() => body.entries().map(drop)?,
             None => body.vertices().map(drop)?,
             Some(_) => body.edges().map(drop)?,
         }

@@ -5,6 +5,7 @@
 
 use crate::freeze::frozen::FrozenGraph;
 use crate::group::{SegmentSubject, SharedGroup};
+use crate::index_table::StoredIndexState;
 use crate::live_snapshot::LiveSnapshot;
 use crate::reader::joined_live::PinnedLive;
 use crate::reader::live_reader::LiveReader;
@@ -14,6 +15,7 @@ use crate::view::source::{SegmentSource, type_and_side};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, GroupId, LabelId, TypeId, VertexId};
+use evergraph_graph::index::IndexId;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, FreezeRequest, Key};
@@ -78,6 +80,14 @@ impl ReaderPin {
             Err(refused) => refused,
         }
     }
+
+    fn view(&self, timestamp: Timestamp) -> MappedView<'_> {
+        let view = MappedView::new(self.source(), timestamp);
+        match &self.0 {
+            Ok(pinned) => view.with_indexes(pinned.indexes()),
+            Err(_) => view,
+        }
+    }
 }
 
 /// A commit that a reader prepared: there is none.
@@ -114,7 +124,7 @@ impl Engine for MappedReader {
     type Prepared = NoCommit;
     type Displaced = ();
 
-    const KEEPS_INDEXES: bool = false;
+    const KEEPS_INDEXES: bool = true;
 
     fn pin(&self, _: Timestamp) -> ReaderPin {
         let refused = |error: Error| RefusedSource { kind: error.kind(), text: error.to_string() };
@@ -123,7 +133,7 @@ impl Engine for MappedReader {
 
     #[inline]
     fn view<'a>(&'a self, pin: &'a ReaderPin, timestamp: Timestamp) -> MappedView<'a> {
-        MappedView::new(pin.source(), timestamp)
+        pin.view(timestamp)
     }
 
     fn freeze(
@@ -181,6 +191,13 @@ impl Engine for MappedReader {
 
     fn shared_catalogue(&self, pin: &ReaderPin) -> Option<Arc<Catalogue>> {
         pin.0.as_ref().ok().map(|pinned| Arc::clone(pinned.names()))
+    }
+
+    fn shared_index(&self, pin: &ReaderPin, index: IndexId) -> Option<Timestamp> {
+        match pin.0.as_ref().ok()?.indexes().get(&index)?.state {
+            StoredIndexState::Ready(since) => Some(since),
+            StoredIndexState::Building | StoredIndexState::Filled => None,
+        }
     }
 
     fn snapshot_ended(&self) {}

@@ -73,20 +73,25 @@ impl<'a> Layer<'a> {
         &self.version
     }
 
+    /// What is seen.
+    pub(crate) fn timestamp(&self) -> Timestamp {
+        self.timestamp
+    }
+
     fn has_records(&self) -> bool {
         !self.version.tail.is_none() || !self.version.runs[0].is_none()
     }
 
-    fn sees(&self, stamp: Stamp) -> bool {
+    pub(crate) fn sees(&self, stamp: Stamp) -> bool {
         stamp.timestamp().visible_at(self.timestamp)
     }
 
-    fn runs(&self) -> impl DoubleEndedIterator<Item = Result<RunRecords<'a>>> + use<'a> {
+    pub(crate) fn runs(&self) -> impl DoubleEndedIterator<Item = Result<RunRecords<'a>>> + use<'a> {
         let (shared, runs) = (self.shared, self.version.runs());
         shared.into_iter().flat_map(move |shared| runs.clone().map(move |line| RunRecords::at(shared, line)))
     }
 
-    fn tail(&self) -> Result<Option<TailRecords<'a>>> {
+    pub(crate) fn tail(&self) -> Result<Option<TailRecords<'a>>> {
         let tail = self.version.tail;
         let shared = self.shared.filter(|_| !tail.is_none());
         shared.map(|shared| TailRecords::at(shared, tail)).transpose()
@@ -206,6 +211,15 @@ impl<'a> Layer<'a> {
     pub fn damaged(&self, problem: impl Display) -> Error {
         let path = self.shared.map_or(Path::new("live"), SharedWords::path).display();
         Error::new(ErrorKind::Corrupt, format!("{path}: a record of {} is damaged: {problem}", self.segment))
+    }
+
+    /// The error of a body, or of entries in it and beside it, that are not what was written.
+    #[must_use]
+    pub(crate) fn damaged_body(&self, problem: &dyn Display) -> Error {
+        match self.body.extent() {
+            Some(extent) => extent.corrupt(format!("{}: {problem}", self.segment)).into(),
+            None => self.damaged(problem),
+        }
     }
 
     /// By how many the records of `keys` change the number of items.

@@ -3,6 +3,7 @@
 //! A read resolves: group, segment, version for the timestamp, body, hub if the row is one, for as many items as lie
 //! together; then the body in place, and the few records on top of each.
 
+use crate::index_table::{StoredIndexState, StoredIndexes};
 use crate::version::ALL_KEYS;
 use crate::view::layer::Layer;
 use crate::view::source::{SegmentSource, VERTICES, edges, type_and_side};
@@ -10,10 +11,14 @@ use crate::view::{list, values};
 use evergraph_graph::column::ValueSink;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
+use evergraph_storage::index::entry_bound::EntryBound;
+use evergraph_storage::index::entry_range::EntryOrder;
+use evergraph_storage::index::index_item::IndexItem;
 use evergraph_storage::record::{Operation, RecordKey};
-use evergraph_storage::view::{GroupBits, View, runs};
+use evergraph_storage::view::{GroupBits, IndexAnswer, IndexSize, View, runs};
 use std::ops::ControlFlow;
 
 /// The graph as a snapshot sees it.
@@ -21,13 +26,33 @@ use std::ops::ControlFlow;
 pub struct MappedView<'a> {
     source: &'a dyn SegmentSource,
     timestamp: Timestamp,
+    indexes: Option<&'a StoredIndexes>,
 }
 
 impl<'a> MappedView<'a> {
     /// Reads `source` at `timestamp`, for as long as the caller keeps what that needs.
     #[must_use]
     pub fn new(source: &'a dyn SegmentSource, timestamp: Timestamp) -> Self {
-        Self { source, timestamp }
+        Self { source, timestamp, indexes: None }
+    }
+
+    /// The same, which answers for `indexes`: those that there were when the snapshot began.
+    #[must_use]
+    #[inline]
+    pub fn with_indexes(self, indexes: &'a StoredIndexes) -> Self {
+        Self { indexes: Some(indexes), ..self }
+    }
+
+    /// The number of an index that it answers for.
+    pub(super) fn index_number(&self, index: IndexId) -> Option<u32> {
+        let stored = self.indexes?.get(&index)?;
+        let answers = match stored.state {
+            StoredIndexState::Building => false,
+            StoredIndexState::Filled => true,
+            // The names that a snapshot has may be ahead of it.
+            StoredIndexState::Ready(since) => since.visible_at(self.timestamp),
+        };
+        answers.then_some(stored.number)
     }
 
     /// Where segments are found.
@@ -277,5 +302,36 @@ impl View for MappedView<'_> {
         let record = RecordKey::of_edge(&edge);
         let all = list::properties(&layer, record, || Ok(layer.body().edges()?.find(record)))?;
         Ok(all.unwrap_or_default())
+    }
+
+    fn answers_for(&self, index: IndexId) -> bool {
+        self.index_number(index).is_some()
+    }
+
+    fn index_size(&self, index: IndexId) -> Option<IndexSize> {
+        self.size_of_index(index)
+    }
+
+    fn candidates<I: IndexItem>(
+        &self,
+        index: IndexId,
+        value: &Value,
+        after: Option<I>,
+        limit: usize,
+        items: &mut Vec<I>,
+    ) -> Result<IndexAnswer> {
+        self.index_candidates(index, value, after, limit, items)
+    }
+
+    fn between<I: IndexItem>(
+        &self,
+        index: IndexId,
+        places: (&EntryBound<I>, &EntryBound<I>),
+        descending: bool,
+        limit: usize,
+        pairs: &mut Vec<(Value, I)>,
+    ) -> Result<IndexAnswer> {
+        let order = if descending { EntryOrder::Descending } else { EntryOrder::Ascending };
+        self.index_pairs(index, places, order, limit, pairs)
     }
 }

@@ -1,7 +1,7 @@
 //! Segment source: where a view finds groups and segments.
 
 use crate::body_store::body_table::BodySource;
-use crate::files::segment_id::SegmentId;
+use crate::files::segment_id::{INDEXES, SegmentId};
 use crate::group::{SegmentSubject, SharedGroup};
 use crate::live::Live;
 use crate::live_snapshot::LiveSnapshot;
@@ -25,6 +25,9 @@ pub fn edges(edge_type: TypeId, side: Direction) -> SegmentSubject {
 /// The segment about `subject` in a group.
 #[must_use]
 pub fn segment_id(group: GroupId, subject: SegmentSubject) -> SegmentId {
+    if group == INDEXES {
+        return SegmentId::index(subject.0).expect("indexes have such numbers alone");
+    }
     match type_and_side(subject) {
         None => SegmentId::vertices(group),
         Some((edge_type, side)) => SegmentId::edges(group, edge_type, side),

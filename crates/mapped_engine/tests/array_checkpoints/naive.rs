@@ -11,7 +11,7 @@ use evergraph_mapped_engine::checkpoint::write::Checkpointer;
 use evergraph_mapped_engine::extents::header::{ExtentHeader, ExtentKind};
 use evergraph_mapped_engine::extents::stored_extent::StoredExtent;
 use evergraph_mapped_engine::extents::table::{ExtentOptions, Extents, Reuse};
-use evergraph_mapped_engine::files::section::Section;
+use evergraph_mapped_engine::files::section::{NamedIndexes, Section};
 use evergraph_mapped_engine::files::segment_id::SegmentId;
 use evergraph_mapped_engine::shared_record::SharedRecord;
 use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointSources, OnCheckpointProgress};
@@ -330,7 +330,7 @@ impl NaiveDatabase {
             segments.insert(found.id, NaiveSegment { base: found.base, body: body.clone(), records });
             entries.push(found.into_entry(body));
         }
-        let ledger = found_ledger(&manifest, entries);
+        let ledger = found_ledger(&manifest, NamedIndexes::default(), entries);
         let recovered = recover(&*directory, manifest.wanted_log(), |ts, payload| {
             for change in decode(payload) {
                 let segment = segments.get_mut(&change.id).unwrap();

@@ -26,6 +26,7 @@ use evergraph_storage::io::clock::ManualClock;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
+use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -57,7 +58,8 @@ fn nobody_joins_before_the_log_is_replayed_and_names_are_known() {
     let manifest = Manifest::empty(MappedEngine::NAME, MappedEngine::empty_section(MappedEngine::NAME));
     let timeline = Arc::new(Timeline::new(Timestamp::ZERO, Readable::Published));
     let options = (MappedOptions::default(), ExtentOptions::default());
-    let engine = open_database(&shared, &manifest, &timeline, options).unwrap().engine;
+    let budget = Arc::new(MemoryBudget::new(u64::MAX));
+    let engine = open_database(&shared, &manifest, &timeline, options, &budget).unwrap().engine;
     assert!(busy(join(&directory)).contains("is opening"));
     let insert = |row: u32| Mutation::InsertVertex {
         vertex: VertexId(row),

@@ -7,6 +7,8 @@ mod golden;
 mod histories;
 #[path = "../../../memory_engine/tests/checkpoint/hubs.rs"]
 mod hubs;
+mod index_upkeep;
+mod indexes;
 mod joining;
 mod own;
 mod stores;

@@ -28,6 +28,7 @@ use evergraph_storage::io::error::Operation;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
+use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use evergraph_storage::view::View;
 use std::io::ErrorKind;
@@ -147,7 +148,6 @@ fn a_damaged_body_is_an_error_of_those_who_read_it_and_of_nobody_else() {
     let engine = {
         use evergraph_storage::durable_engine::OpenContext;
         use evergraph_storage::io::environment::Background;
-        use evergraph_storage::memory_budget::MemoryBudget;
         let manifest = Manifest::read(&image, MappedEngine::opens).unwrap();
         let timeline = Arc::new(Timeline::new(manifest.covered_through, Readable::Published));
         let directory: Arc<dyn Directory> = Arc::new(image.clone());
@@ -345,8 +345,10 @@ fn a_full_arena_makes_room_by_merges_and_opens_again() {
     let manifest = Manifest::empty(MappedEngine::NAME, MappedEngine::empty_section(MappedEngine::NAME));
     let timeline = Arc::new(Timeline::new(Timestamp::ZERO, Readable::Published));
     let directory: Arc<dyn Directory> = Arc::new(directory);
+    let budget = Arc::new(MemoryBudget::new(u64::MAX));
     let opened =
-        open_database(&directory, &manifest, &timeline, (options, ExtentOptions::default())).unwrap();
+        open_database(&directory, &manifest, &timeline, (options, ExtentOptions::default()), &budget)
+            .unwrap();
     let engine = opened.engine;
     engine.open_group(GroupId(0), LABEL);
     let text = "x".repeat(900);

@@ -14,10 +14,10 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{PieceBuffer, Projection, Topology, Turn, Visit, Weight};
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
+use evergraph_mapped_engine::engine::mapped_engine::MappedPin;
 use evergraph_mapped_engine::engine::options::MappedOptions;
 use evergraph_mapped_engine::engine::prepared::PreparedCommit;
 use evergraph_mapped_engine::freeze::frozen::FrozenGraph;
-use evergraph_mapped_engine::retired::KeptSnapshot;
 use evergraph_mapped_engine::view::mapped_view::MappedView;
 use evergraph_storage::engine::{ChangedSince, Engine, FreezeRequest, Key};
 use evergraph_storage::index::changes::IndexChanges;
@@ -42,7 +42,7 @@ pub struct NaiveStore {
 pub struct OpenSnapshot {
     pub timestamp: Timestamp,
     pub access: Access,
-    pin: KeptSnapshot,
+    pin: MappedPin,
     graph: Arc<NaiveGraph>,
 }
 

@@ -100,7 +100,8 @@ impl Indexes {
 /// Concurrency: any thread looks; they change under the commit latch only, before a commit that changes
 /// the catalogue accordingly is published. So a catalogue that somebody loads after taking a timestamp
 /// names an index that is here, unless it is dropped since; and a commit whose indexes are still these
-/// under the latch keeps all of them up.
+/// under the latch keeps all of them up. In a store that reads what another process writes there are no
+/// commits: a snapshot that begins brings the indexes of its names, with the registry locked.
 #[derive(Debug)]
 pub struct IndexDirectory(ArcCell<Indexes>);
 
@@ -129,7 +130,7 @@ impl IndexDirectory {
         Arc::ptr_eq(&self.0.load(), seen)
     }
 
-    /// Changes the list. Under the latch. Returns the old one, to be freed after it.
+    /// Changes the list. Under the latch, or the registry's lock in a store that reads. Returns the old one, to be freed after it.
     #[must_use = "what is displaced is freed after the latch"]
     pub fn change(&self, change: impl FnOnce(&mut Indexes)) -> Arc<Indexes> {
         let mut all = Indexes::clone(&self.0.load());

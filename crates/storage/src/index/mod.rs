@@ -9,6 +9,7 @@
 //! - [`item`]: what differs between vertices and edges
 //! - [`build`](mod@build): an index of what is there already, and every value that is there twice
 //! - [`fill`]: what a scan found, on its way into an index whose entries the engine keeps
+//! - [`entry_range`], [`entry_reads`]: look-ups by the order bytes of values, where an engine keeps entries by these
 //! - [`rebuild`]: all of them, while a store opens
 //! - [`directory`]: the indexes of a store
 
@@ -18,6 +19,8 @@ pub mod changes;
 pub mod directory;
 pub mod entry_bound;
 pub mod entry_changes;
+pub mod entry_range;
+pub mod entry_reads;
 pub mod fill;
 pub mod hash_entries;
 pub mod index_item;

@@ -384,7 +384,7 @@ impl<V: View> Reader<'_, V> {
             }
             named = true;
             let index = self.indexes.get(definition.id);
-            if let Some(index) = index.filter(|index| index.serves(self.view.timestamp())) {
+            if let Some(index) = index.filter(|index| self.is_served_by(index)) {
                 return Ok(Some(index));
             }
         }
@@ -394,6 +394,12 @@ impl<V: View> Reader<'_, V> {
         let property = self.catalogue.property_name(owner, key);
         let what = kind.map_or_else(String::new, |kind| format!("{kind} "));
         Err(Error::invalid(format!("there is no {what}index on {property}: create it, then look up")))
+    }
+
+    /// Whether an index has all that this view shows, and the engine answers for it if it keeps the entries.
+    pub(super) fn is_served_by<I: Indexed>(&self, index: &PropertyIndex<I>) -> bool {
+        index.serves(self.view.timestamp())
+            && (!index.is_kept_by_engine() || self.view.answers_for(index.definition().id))
     }
 
     /// `value` in the property's type, if that is another one that holds it.
@@ -490,15 +496,15 @@ impl<V: View> Reader<'_, V> {
     /// As [`GraphView::indexes`].
     pub(crate) fn index_statistics(&self) -> Vec<IndexStatistics> {
         let indexes = self.indexes.load();
-        let (at, named) = (self.view.timestamp(), self.catalogue.indexes());
+        let named = self.catalogue.indexes();
         let found = named.filter_map(|IndexDefinition { id, .. }| match id.owner {
             Owner::Label(_) => indexes
                 .get::<VertexId>(id)
-                .filter(|index| index.serves(at))
+                .filter(|index| self.is_served_by(index))
                 .map(|index| index.statistics(self.view.index_size(id))),
             Owner::EdgeType(_) => indexes
                 .get::<EdgeId>(id)
-                .filter(|index| index.serves(at))
+                .filter(|index| self.is_served_by(index))
                 .map(|index| index.statistics(self.view.index_size(id))),
         });
         found.collect()

@@ -98,7 +98,7 @@ impl<V: View> Reader<'_, V> {
         }
         let id = IndexId::newest(asked.edge_type, asked.key);
         let index = self.catalogue.index(id).and_then(|_| self.indexes.get::<EdgeId>(id));
-        let Some(index) = index.filter(|index| index.serves(self.view.timestamp())) else { return Ok(false) };
+        let Some(index) = index.filter(|index| self.is_served_by(index)) else { return Ok(false) };
         let (high, low) = places(&self.fitting_range(asked), after);
         let (mut high, low) = (bound_of(high), bound_of(low));
         let end = ranked.items.len().saturating_add(limit);

@@ -1,8 +1,14 @@
 //! Session: a timestamp in use, kept in the registry until the session is dropped.
 
 use crate::engine::Engine;
+use crate::index::directory::Indexes;
+use crate::index::item::Item;
+use crate::index::property_index::{Completion as _, PropertyIndex};
 use crate::timeline::registry::Access;
 use crate::transaction::front::Front;
+use evergraph_graph::catalogue::{Catalogue, Owner};
+use evergraph_graph::id::{EdgeId, VertexId};
+use evergraph_graph::index::IndexDefinition;
 use evergraph_graph::timestamp::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +37,9 @@ impl<E: Engine> Session<E> {
             if let Some(catalogue) = front.shared_catalogue(&pin)
                 && !Arc::ptr_eq(&catalogue, &front.catalogue.load())
             {
+                if E::KEEPS_INDEXES {
+                    drop(front.indexes.change(|all| *all = shared_indexes(&*front.engine, &pin, &catalogue)));
+                }
                 front.catalogue.swap(catalogue);
             }
             pin
@@ -62,6 +71,27 @@ impl<E: Engine> Session<E> {
     pub fn view(&self) -> E::View<'_> {
         self.front.engine.view(&self.pin, self.timestamp)
     }
+}
+
+/// The indexes of `catalogue` whose entries another process keeps.
+fn shared_indexes<E: Engine>(engine: &E, pin: &E::Pin, catalogue: &Catalogue) -> Indexes {
+    let mut indexes = Indexes::default();
+    for definition in catalogue.indexes() {
+        let Some(since) = engine.shared_index(pin, definition.id) else { continue };
+        match definition.id.owner {
+            Owner::Label(_) => indexes.add(shared_index::<VertexId>(definition, since)),
+            Owner::EdgeType(_) => indexes.add(shared_index::<EdgeId>(definition, since)),
+        }
+    }
+    indexes
+}
+
+/// An index that is ready since a commit. Nobody enters anything here.
+fn shared_index<I: Item>(definition: IndexDefinition, since: Timestamp) -> Arc<PropertyIndex<I>> {
+    let index = PropertyIndex::kept_by_engine(definition, since, 0);
+    index.complete(since);
+    index.forget_newcomers();
+    Arc::new(index)
 }
 
 impl<E: Engine> Drop for Session<E> {

@@ -8,7 +8,7 @@ use crate::index::entry_bound::EntryBound;
 use crate::index::index_item::IndexItem;
 use crate::planted::{Bug, planted};
 use crate::transaction::reads::Reads;
-use crate::view::{GroupBits, IndexAnswer, View};
+use crate::view::{GroupBits, IndexAnswer, IndexSize, View};
 use evergraph_graph::column::ValueSink;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
@@ -184,6 +184,15 @@ impl<V: View> View for TrackedView<'_, V> {
     fn edge_property_map(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {
         self.note(|| Key::Edge(edge));
         self.view.edge_property_map(edge)
+    }
+
+    #[inline]
+    fn answers_for(&self, index: IndexId) -> bool {
+        self.view.answers_for(index)
+    }
+
+    fn index_size(&self, index: IndexId) -> Option<IndexSize> {
+        self.view.index_size(index)
     }
 
     #[inline]

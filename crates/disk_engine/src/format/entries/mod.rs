@@ -23,9 +23,9 @@
 //! - `entry`: records, and the shortest bytes between two entries
 //! - `builder`: from records to pages
 //! - `page`: from a value on, or all of a page
-//! - `range`: where a read begins and ends
+//! - `visible_entry`: what a read finds
 
 pub mod builder;
 pub mod entry;
 pub mod page;
-pub mod range;
+pub mod visible_entry;

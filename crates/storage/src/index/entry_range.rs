@@ -1,20 +1,7 @@
-//! Entry range: where a read of an index begins and ends, in which direction it goes, and what it finds.
+//! Entry range: where a read of an index whose entries are bytes begins and ends, and in which direction it goes.
 
-use crate::format::operation::RecordOperation;
 use evergraph_graph::index_entry::ItemId;
 use std::cmp::Ordering;
-use std::sync::Arc;
-
-/// A pair of value and item, and what the newest record that is seen did to it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct VisibleEntry {
-    /// The value, in bytes.
-    pub value: Arc<[u8]>,
-    /// The item.
-    pub item: ItemId,
-    /// `Insert` if the pair is in the index, `Delete` if it left, whatever older generations and files say.
-    pub operation: RecordOperation,
-}
 
 /// A bound between the pairs of an index, or at one of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,0 +1,27 @@
+//! Mapped: which test of the mapped engine catches a bug of its indexes, or one that another engine can have as well, and what it
+//! says then.
+
+use crate::catcher::Catcher;
+use crate::test_names::*;
+use evergraph_storage::planted::Bug;
+
+const SAYS_SCAN: &str =
+    "indexes::look_ups_say_what_a_scan_says_to_every_snapshot_beside_merges_checkpoints_and_power_cuts";
+const DROP: &str = "indexes::an_index_that_is_dropped_answers_until_its_drop_is_readable";
+const EMPTY_SCAN: &str =
+    "indexes::commits_from_before_a_scan_that_found_nothing_enter_nothing_when_they_are_replayed";
+
+/// The test that catches `bug`, if the mapped engine has one.
+pub fn on_mapped(bug: Bug) -> Option<Catcher> {
+    use Bug::*;
+    let (tests, name, says): (_, _, &[&str]) = match bug {
+        LengthBeforeRecord | LengthRelaxed => ("mapped_engine/weak_orders", SHARED_TAIL, &["half a record"]),
+        ResidualDropped => ("schedules_live", MERGES_BESIDE, &["records are exact", "not the whole history"]),
+        MergedEntriesLost => ("mapped_database", SAYS_SCAN, &[" scanned", "is_healthy"]),
+        EntryTailSkipped => ("mapped_database", SAYS_SCAN, &[" scanned"]),
+        IndexEmptiedEarly => ("mapped_database", DROP, &["an index was emptied early"]),
+        EmptyScanForgotten => ("mapped_database", EMPTY_SCAN, &["is_empty()"]),
+        _ => return None,
+    };
+    Some(Catcher { tests, name, seed: None, says })
+}

@@ -57,7 +57,6 @@ mod simulated {
     pub mod client;
     pub mod directory;
     pub mod disk;
-    pub mod engine;
     pub mod history;
     pub mod judge;
     pub mod loads;
@@ -69,10 +68,7 @@ mod simulated {
 
 use crate::simulated::campaign::{play_seed, run};
 use crate::simulated::judge::{LINES_FROM_SEED, Tally};
-use evergraph_disk_engine::engine::DiskEngine;
-use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
-use evergraph_memory_engine::engine::MemoryEngine;
-use simulated::engine::SimulatedEngine;
+use evergraph_engines::kind::EngineKind;
 use std::time::Duration;
 
 /// Images of each run of the tests.
@@ -94,39 +90,40 @@ fn number(name: &str) -> Option<u64> {
 }
 
 /// Seeds are counted from `first`.
-fn promises_hold<E: SimulatedEngine>(first: u64, images: u64) {
+fn promises_hold(engine: EngineKind, first: u64, images: u64) {
     let seed = first.max(number("EVERGRAPH_SIM_SEED").unwrap_or(first + 1));
     let images = number("EVERGRAPH_SIM_IMAGES").unwrap_or(images);
     let shrink_for = Duration::from_secs(number("EVERGRAPH_SIM_SHRINK_SECONDS").unwrap_or(SHRINK_SECONDS));
-    if let Err(miss) = run::<E>(seed, images, shrink_for) {
+    if let Err(miss) = run(engine, seed, images, shrink_for) {
         panic!("{miss}");
     }
 }
 
 #[test]
 fn no_power_cut_and_no_fault_breaks_a_promise() {
-    promises_hold::<MemoryEngine>(0, IMAGES);
+    promises_hold(EngineKind::Memory, 0, IMAGES);
 }
 
 #[test]
 fn no_power_cut_and_no_fault_breaks_a_promise_of_the_disk_engine() {
-    promises_hold::<DiskEngine>(0, DISK_ENGINE_IMAGES);
+    promises_hold(EngineKind::Disk, 0, DISK_ENGINE_IMAGES);
 }
 
 #[test]
 fn no_power_cut_and_no_fault_breaks_a_promise_of_the_mapped_engine() {
-    promises_hold::<MappedEngine>(0, MAPPED_ENGINE_IMAGES);
+    promises_hold(EngineKind::Mapped, 0, MAPPED_ENGINE_IMAGES);
 }
 
 #[test]
 fn no_power_cut_and_no_fault_breaks_a_promise_where_lines_are_the_unit() {
-    promises_hold::<MemoryEngine>(LINES_FROM_SEED, IMAGES_OF_LINES);
+    promises_hold(EngineKind::Memory, LINES_FROM_SEED, IMAGES_OF_LINES);
 }
 
 #[test]
 fn a_seed_does_the_same_again_and_another_one_something_else() {
-    let trace =
-        |seed| play_seed::<MemoryEngine>(seed, &mut Tally::default()).unwrap_or_else(|miss| panic!("{miss}"));
+    let trace = |seed| {
+        play_seed(EngineKind::Memory, seed, &mut Tally::default()).unwrap_or_else(|miss| panic!("{miss}"))
+    };
     let first: Vec<u64> = TRACED.map(trace).collect();
     assert_eq!(first, TRACED.map(trace).collect::<Vec<_>>(), "the same seeds");
     let different: std::collections::BTreeSet<u64> = first.iter().copied().collect();

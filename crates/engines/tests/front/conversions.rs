@@ -1,7 +1,9 @@
 //! Conversions: a database of one engine becomes one of another, there and back, with the same ids.
 
-use crate::naive_engine::NaiveEngine;
-use evergraph_disk_engine::engine::DiskEngine;
+use crate::naive_engine::{Keeps, NaiveEngine};
+use crate::test_store::{TestEngine, options};
+use evergraph_engines::engine::AnyEngine;
+use evergraph_engines::kind::EngineKind;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, VertexId};
@@ -11,8 +13,6 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::{EdgeCursor, GraphView as _, VertexCursor};
-use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
-use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::conversion::run::ConversionSummary;
 use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
@@ -29,8 +29,8 @@ const VERTICES: u64 = 5000;
 /// Edges of its hub: more than a source hands out at once.
 const HUB_EDGES: u64 = 9_000;
 
-fn open<E: DurableEngine>(directory: &MemoryDirectory) -> OpenStore<E> {
-    OpenStore::open(Arc::new(directory.clone()), &OpenOptions::default()).unwrap()
+fn open<E: TestEngine>(kind: E::Kind, directory: &MemoryDirectory) -> OpenStore<E> {
+    OpenStore::open(Arc::new(directory.clone()), &options::<E>(kind)).unwrap()
 }
 
 /// What must stay the same: everything that a view shows, names, indexes, and the commit.
@@ -64,35 +64,36 @@ fn content<E: DurableEngine>(open: &OpenStore<E>) -> Content {
     Content { vertices, labels, edges, values, schema: catalogue.changes(), at: snapshot.timestamp() }
 }
 
-fn convert<E: DurableEngine, T: DurableEngine>(
+fn convert<E: DurableEngine, T: TestEngine>(
     from: &OpenStore<E>,
+    kind: T::Kind,
     target: &Arc<dyn Directory>,
 ) -> Result<ConversionSummary> {
-    from.convert::<T>(T::NEW, target, &mut |_, done, total| {
+    from.convert::<T>(T::name(kind), target, &mut |_, done, total| {
         assert!(done <= total);
         ControlFlow::Continue(())
     })
 }
 
-/// A database of `T` with the content of `from`, which was closed and opened once more since.
-fn converted<E: DurableEngine, T: DurableEngine>(from: &OpenStore<E>) -> OpenStore<T> {
+/// A database of this kind with the content of `from`, which was closed and opened once more since.
+fn converted<E: DurableEngine, T: TestEngine>(from: &OpenStore<E>, kind: T::Kind) -> OpenStore<T> {
     let directory = MemoryDirectory::new("new");
     let target: Arc<dyn Directory> = Arc::new(directory.clone());
-    let made = convert::<E, T>(from, &target).unwrap();
+    let made = convert::<E, T>(from, kind, &target).unwrap();
     let wanted = content(from);
-    let found = open::<T>(&directory.power_cut());
+    let found = open::<T>(kind, &directory.power_cut());
     assert_eq!(content(&found), wanted);
     assert_eq!(made.through, wanted.at);
     let counted = (made.vertices_count, made.edges_count);
     assert_eq!(counted, (wanted.vertices.len() as u64, wanted.edges.len() as u64));
     found.close().unwrap();
-    open::<T>(&directory)
+    open::<T>(kind, &directory)
 }
 
 /// Two labels whose groups take turns, a hub, values of several types and sizes, an index of each kind, and
 /// holes: vertices and parallel edges that were deleted.
-fn filled<E: DurableEngine>(directory: &MemoryDirectory) -> OpenStore<E> {
-    let open = open::<E>(directory);
+fn filled<E: TestEngine>(kind: E::Kind, directory: &MemoryDirectory) -> OpenStore<E> {
+    let open = open::<E>(kind, directory);
     let store = open.store();
     store.create_unique_index("Person", "id").unwrap();
     store
@@ -174,11 +175,11 @@ fn next_ids<E: DurableEngine>(open: &OpenStore<E>) -> (Vec<VertexId>, EdgeId, Ti
     (made.0, made.1, store.snapshot().timestamp())
 }
 
-fn there_and_back<A: DurableEngine, B: DurableEngine>() {
+fn there_and_back<A: TestEngine, B: TestEngine>(first_kind: A::Kind, other_kind: B::Kind) {
     let directory = MemoryDirectory::new("db");
-    let first = filled::<A>(&directory);
-    let there = converted::<A, B>(&first);
-    let back = converted::<B, A>(&there);
+    let first = filled::<A>(first_kind, &directory);
+    let there = converted::<A, B>(&first, other_kind);
+    let back = converted::<B, A>(&there, first_kind);
     assert_eq!(content(&back), content(&first));
     let wanted = next_ids(&first);
     assert_eq!(next_ids(&there), wanted);
@@ -190,38 +191,38 @@ fn there_and_back<A: DurableEngine, B: DurableEngine>() {
 
 #[test]
 fn memory_becomes_disk_and_memory_again() {
-    there_and_back::<MemoryEngine, DiskEngine>();
+    there_and_back::<AnyEngine, AnyEngine>(EngineKind::Memory, EngineKind::Disk);
 }
 
 #[test]
 fn memory_becomes_mapped_and_memory_again() {
-    there_and_back::<MemoryEngine, MappedEngine>();
+    there_and_back::<AnyEngine, AnyEngine>(EngineKind::Memory, EngineKind::Mapped);
 }
 
 #[test]
 fn disk_becomes_mapped_and_disk_again() {
-    there_and_back::<DiskEngine, MappedEngine>();
+    there_and_back::<AnyEngine, AnyEngine>(EngineKind::Disk, EngineKind::Mapped);
 }
 
 #[test]
 fn an_empty_database_is_converted_too() {
-    fn between<A: DurableEngine, B: DurableEngine>() {
-        let empty = open::<A>(&MemoryDirectory::new("db"));
-        assert_eq!(content(&converted::<A, B>(&empty)), content(&empty));
-        let names = open::<A>(&MemoryDirectory::new("db"));
+    fn between<A: TestEngine, B: TestEngine>(from_kind: A::Kind, kind: B::Kind) {
+        let empty = open::<A>(from_kind, &MemoryDirectory::new("db"));
+        assert_eq!(content(&converted::<A, B>(&empty, kind)), content(&empty));
+        let names = open::<A>(from_kind, &MemoryDirectory::new("db"));
         names.store().create_unique_index("Person", "id").unwrap();
-        assert_eq!(content(&converted::<A, B>(&names)), content(&names));
+        assert_eq!(content(&converted::<A, B>(&names, kind)), content(&names));
     }
-    between::<NaiveEngine, MemoryEngine>();
-    between::<MemoryEngine, DiskEngine>();
-    between::<DiskEngine, NaiveEngine>();
-    between::<MemoryEngine, MappedEngine>();
-    between::<MappedEngine, DiskEngine>();
+    between::<NaiveEngine, AnyEngine>(Keeps::NoIndexes, EngineKind::Memory);
+    between::<AnyEngine, AnyEngine>(EngineKind::Memory, EngineKind::Disk);
+    between::<AnyEngine, NaiveEngine>(EngineKind::Disk, Keeps::NoIndexes);
+    between::<AnyEngine, AnyEngine>(EngineKind::Memory, EngineKind::Mapped);
+    between::<AnyEngine, AnyEngine>(EngineKind::Mapped, EngineKind::Disk);
 }
 
 /// A small graph with everything that tells a source from a wrong one, committed in several steps.
-fn small<E: DurableEngine>(directory: &MemoryDirectory) -> OpenStore<E> {
-    let open = open::<E>(directory);
+fn small<E: TestEngine>(kind: E::Kind, directory: &MemoryDirectory) -> OpenStore<E> {
+    let open = open::<E>(kind, directory);
     for round in 0..3 {
         open.store()
             .transact(|tx| {
@@ -240,8 +241,8 @@ fn small<E: DurableEngine>(directory: &MemoryDirectory) -> OpenStore<E> {
     open
 }
 
-fn failures_leave_nothing<A: DurableEngine, B: DurableEngine>() {
-    let from = small::<A>(&MemoryDirectory::new("db"));
+fn failures_leave_nothing<A: TestEngine, B: TestEngine>(from_kind: A::Kind, kind: B::Kind) {
+    let from = small::<A>(from_kind, &MemoryDirectory::new("db"));
     let wanted = content(&from);
     let mut refused = 0;
     for nth in 1.. {
@@ -249,22 +250,22 @@ fn failures_leave_nothing<A: DurableEngine, B: DurableEngine>() {
         let failing = Arc::new(FailingDirectory::new(Arc::new(directory.clone())));
         failing.plan(Fault::any_change(std::io::ErrorKind::StorageFull).nth(nth));
         let target: Arc<dyn Directory> = Arc::clone(&failing) as _;
-        let made = convert::<A, B>(&from, &target);
+        let made = convert::<A, B>(&from, kind, &target);
         // Whatever happened, the power may fail now.
         for image in [directory.clone(), directory.power_cut()] {
             if image.exists("manifest").unwrap() {
-                assert_eq!(content(&open::<B>(&image)), wanted);
+                assert_eq!(content(&open::<B>(kind, &image)), wanted);
                 continue;
             }
             let opened = OpenStore::<B>::open(
                 Arc::new(image.clone()),
-                &OpenOptions { create: false, ..OpenOptions::default() },
+                &OpenOptions { create: false, ..options::<B>(kind) },
             );
             assert!(opened.is_err(), "half of a database is none");
             // The same again, into what was left.
             let again: Arc<dyn Directory> = Arc::new(image.clone());
-            convert::<A, B>(&from, &again).unwrap();
-            assert_eq!(content(&open::<B>(&image)), wanted);
+            convert::<A, B>(&from, kind, &again).unwrap();
+            assert_eq!(content(&open::<B>(kind, &image)), wanted);
         }
         if let Err(error) = made {
             assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
@@ -278,23 +279,24 @@ fn failures_leave_nothing<A: DurableEngine, B: DurableEngine>() {
 
 #[test]
 fn a_full_disk_leaves_no_half_of_a_database() {
-    failures_leave_nothing::<NaiveEngine, MemoryEngine>();
-    failures_leave_nothing::<NaiveEngine, DiskEngine>();
-    failures_leave_nothing::<NaiveEngine, MappedEngine>();
+    failures_leave_nothing::<NaiveEngine, AnyEngine>(Keeps::NoIndexes, EngineKind::Memory);
+    failures_leave_nothing::<NaiveEngine, AnyEngine>(Keeps::NoIndexes, EngineKind::Disk);
+    failures_leave_nothing::<NaiveEngine, AnyEngine>(Keeps::NoIndexes, EngineKind::Mapped);
 }
 
 #[test]
 fn whoever_stops_a_conversion_finds_nothing_of_it() {
-    fn between<A: DurableEngine, B: DurableEngine>() {
-        let from = small::<A>(&MemoryDirectory::new("db"));
+    fn between<A: TestEngine, B: TestEngine>(from_kind: A::Kind, kind: B::Kind) {
+        let from = small::<A>(from_kind, &MemoryDirectory::new("db"));
         for stop in 0..100 {
             let directory = MemoryDirectory::new("new");
             let target: Arc<dyn Directory> = Arc::new(directory.clone());
             let mut told = 0;
-            let made: std::result::Result<_, Error> = from.convert::<B>(B::NEW, &target, &mut |_, _, _| {
-                told += 1;
-                if told > stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
+            let made: std::result::Result<_, Error> =
+                from.convert::<B>(B::name(kind), &target, &mut |_, _, _| {
+                    told += 1;
+                    if told > stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                });
             match made {
                 Ok(_) => {
                     assert!(stop > 1, "it was asked whether to go on");
@@ -306,33 +308,33 @@ fn whoever_stops_a_conversion_finds_nothing_of_it() {
         }
         panic!("it never ends");
     }
-    between::<MemoryEngine, DiskEngine>();
-    between::<DiskEngine, MemoryEngine>();
-    between::<DiskEngine, MappedEngine>();
-    between::<MappedEngine, MemoryEngine>();
+    between::<AnyEngine, AnyEngine>(EngineKind::Memory, EngineKind::Disk);
+    between::<AnyEngine, AnyEngine>(EngineKind::Disk, EngineKind::Memory);
+    between::<AnyEngine, AnyEngine>(EngineKind::Disk, EngineKind::Mapped);
+    between::<AnyEngine, AnyEngine>(EngineKind::Mapped, EngineKind::Memory);
 }
 
 #[test]
 fn a_folder_that_is_taken_and_an_engine_that_is_unknown_are_refused() {
-    let from = small::<MemoryEngine>(&MemoryDirectory::new("db"));
+    let from = small::<AnyEngine>(EngineKind::Memory, &MemoryDirectory::new("db"));
     let taken = MemoryDirectory::new("taken");
-    drop(small::<DiskEngine>(&taken));
+    drop(small::<AnyEngine>(EngineKind::Disk, &taken));
     let target: Arc<dyn Directory> = Arc::new(taken.clone());
-    let error = convert::<MemoryEngine, DiskEngine>(&from, &target).unwrap_err();
+    let error = convert::<AnyEngine, AnyEngine>(&from, EngineKind::Disk, &target).unwrap_err();
     assert!(error.to_string().contains("there is a database in taken already"), "{error}");
     let target: Arc<dyn Directory> = Arc::new(MemoryDirectory::new("new"));
     let error =
-        from.convert::<DiskEngine>("tape", &target, &mut |_, _, _| ControlFlow::Continue(())).unwrap_err();
+        from.convert::<AnyEngine>("tape", &target, &mut |_, _, _| ControlFlow::Continue(())).unwrap_err();
     assert!(error.to_string().contains("no engine `tape`"), "{error}");
 }
 
 #[test]
 fn a_conversion_is_of_one_moment_whatever_is_committed_meanwhile() {
-    let from = small::<MemoryEngine>(&MemoryDirectory::new("db"));
+    let from = small::<AnyEngine>(EngineKind::Memory, &MemoryDirectory::new("db"));
     let wanted = content(&from);
     let directory = MemoryDirectory::new("new");
     let target: Arc<dyn Directory> = Arc::new(directory.clone());
-    from.convert::<DiskEngine>(DiskEngine::NEW, &target, &mut |_, _, _| {
+    from.convert::<AnyEngine>(EngineKind::Disk.name(), &target, &mut |_, _, _| {
         let done = from.store().transact(|tx| {
             let (label, edge_type) = (tx.label("Robot")?, tx.edge_type("BUILT")?);
             let robot = tx.add_vertex(label, &[])?;
@@ -342,7 +344,7 @@ fn a_conversion_is_of_one_moment_whatever_is_committed_meanwhile() {
         ControlFlow::Continue(())
     })
     .unwrap();
-    let found = open::<DiskEngine>(&directory);
+    let found = open::<AnyEngine>(EngineKind::Disk, &directory);
     let found = content(&found);
     assert_eq!((found.vertices, found.edges, found.at), (wanted.vertices, wanted.edges, wanted.at));
 }

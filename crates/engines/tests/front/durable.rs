@@ -1,9 +1,10 @@
 //! Opened, checkpointed, killed and reopened: what a database on any durable engine promises, on every engine.
 
 use crate::model::{Model, dump};
-use crate::naive_engine::NaiveEngine;
-use crate::test_store::on_every_engine;
-use evergraph_disk_engine::engine::DiskEngine;
+use crate::naive_engine::{Keeps, NaiveEngine};
+use crate::test_store::{TestEngine, on_every_engine, options};
+use evergraph_engines::engine::AnyEngine;
+use evergraph_engines::kind::EngineKind;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, TypeId, VertexId};
@@ -12,8 +13,6 @@ use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::transaction::{Isolation, Transaction as _};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::{GraphView, NeighborBatch, NeighborCursor};
-use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
-use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::environment::Environment;
@@ -22,16 +21,16 @@ use evergraph_storage::open::{BackgroundStep, OpenOptions, OpenStore, check, sal
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-fn open<E: DurableEngine>(directory: &MemoryDirectory) -> Result<OpenStore<E>> {
-    OpenStore::open(Arc::new(directory.clone()), &OpenOptions::default())
+fn open<E: TestEngine>(kind: E::Kind, directory: &MemoryDirectory) -> Result<OpenStore<E>> {
+    OpenStore::open(Arc::new(directory.clone()), &options::<E>(kind))
 }
 
 fn state<E: DurableEngine>(open: &OpenStore<E>) -> Model {
     dump(&open.store().snapshot(), 100)
 }
 
-fn state_of<E: DurableEngine>(directory: &MemoryDirectory) -> Model {
-    let open = open::<E>(directory).unwrap();
+fn state_of<E: TestEngine>(kind: E::Kind, directory: &MemoryDirectory) -> Model {
+    let open = open::<E>(kind, directory).unwrap();
     let report = open.check(&mut |_, _, _| ControlFlow::Continue(())).unwrap();
     assert!(report.is_healthy(), "{report:?}");
     state(&open)
@@ -42,8 +41,8 @@ fn checkpoint<E: DurableEngine>(open: &OpenStore<E>) {
 }
 
 /// Names everything, with a unique index, and commits a little.
-fn begun<E: DurableEngine>(directory: &MemoryDirectory) -> OpenStore<E> {
-    let open = open::<E>(directory).unwrap();
+fn begun<E: TestEngine>(kind: E::Kind, directory: &MemoryDirectory) -> OpenStore<E> {
+    let open = open::<E>(kind, directory).unwrap();
     open.store().create_unique_index("Person", "name").unwrap();
     (0..3).for_each(|round| commit(&open, round));
     open
@@ -107,16 +106,16 @@ const QUESTIONS: [(&str, Ask); 8] = [
 ];
 
 on_every_engine! {
-    fn what_was_committed_is_there_again_whenever_the_power_is_cut<E: DurableEngine>() {
+    fn what_was_committed_is_there_again_whenever_the_power_is_cut<E: TestEngine>(kind: E::Kind) {
         let directory = MemoryDirectory::new("db");
-        let first = begun::<E>(&directory);
+        let first = begun::<E>(kind, &directory);
         assert!(first.recovery().created);
-        assert_eq!(state_of::<E>(&directory.power_cut()), state(&first));
+        assert_eq!(state_of::<E>(kind, &directory.power_cut()), state(&first));
         checkpoint(&first);
-        assert_eq!(state_of::<E>(&directory.power_cut()), state(&first));
+        assert_eq!(state_of::<E>(kind, &directory.power_cut()), state(&first));
         commit(&first, 3);
         let image = directory.power_cut();
-        let again = open::<E>(&image).unwrap();
+        let again = open::<E>(kind, &image).unwrap();
         assert_eq!((state(&again), again.recovery().commits), (state(&first), 1));
         assert!(again.recovery().body_bytes > 0, "the rest was in the engine's files");
         commit(&again, 4);
@@ -124,12 +123,12 @@ on_every_engine! {
         commit(&again, 5);
         let last = state(&again);
         again.close().unwrap();
-        assert_eq!(state_of::<E>(&image), last);
+        assert_eq!(state_of::<E>(kind, &image), last);
     }
 
-    fn a_checkpoint_that_ends_early_changes_nothing<E: DurableEngine>() {
+    fn a_checkpoint_that_ends_early_changes_nothing<E: TestEngine>(kind: E::Kind) {
         let directory = MemoryDirectory::new("db");
-        let first = begun::<E>(&directory);
+        let first = begun::<E>(kind, &directory);
         checkpoint(&first);
         commit(&first, 3);
         let before = state(&first);
@@ -140,7 +139,7 @@ on_every_engine! {
         }).unwrap();
         assert!(images.len() > 1);
         for image in images {
-            assert_eq!(state_of::<E>(&image), before);
+            assert_eq!(state_of::<E>(kind, &image), before);
         }
         commit(&first, 4);
         let files = || directory.list().unwrap().into_iter().filter(|name| E::is_file(name)).collect::<Vec<_>>();
@@ -150,12 +149,12 @@ on_every_engine! {
         assert_eq!(files(), present);
         let after = state(&first);
         drop(first);
-        assert_eq!(state_of::<E>(&directory), after);
+        assert_eq!(state_of::<E>(kind, &directory), after);
     }
 
-    fn a_load_is_there_whole_or_not_at_all<E: DurableEngine>() {
+    fn a_load_is_there_whole_or_not_at_all<E: TestEngine>(kind: E::Kind) {
         let directory = MemoryDirectory::new("db");
-        let first = begun::<E>(&directory);
+        let first = begun::<E>(kind, &directory);
         let before = state(&first);
         let mut images = Vec::new();
         first.load_within(u64::MAX, &load(), &mut |_| Ok(()), &mut |_| {
@@ -166,22 +165,22 @@ on_every_engine! {
         assert_eq!((after.vertices.len(), after.edges.len()), (9 + 5000, 9 + 5001));
         // Some of them, since each is a whole database to open.
         for image in images.iter().step_by((images.len() / 8).max(1)) {
-            assert_eq!(state_of::<E>(image), before);
+            assert_eq!(state_of::<E>(kind, image), before);
         }
-        assert_eq!(state_of::<E>(&directory.power_cut()), after);
+        assert_eq!(state_of::<E>(kind, &directory.power_cut()), after);
         let twice = first.store().load(&load(), &mut |_| Ok(()), &mut || panic!("refused before"));
         assert!(twice.unwrap_err().to_string().contains("Person.name can't be unique"));
         assert_eq!(state(&first), after);
         commit(&first, 3);
         let after = state(&first);
-        assert_eq!(state_of::<E>(&directory.power_cut()), after);
+        assert_eq!(state_of::<E>(kind, &directory.power_cut()), after);
     }
 
-    fn a_serialisable_read_of_what_a_load_then_brings_conflicts<E: DurableEngine>() {
+    fn a_serialisable_read_of_what_a_load_then_brings_conflicts<E: TestEngine>(kind: E::Kind) {
         for (number, (question, ask)) in QUESTIONS.iter().enumerate() {
             for loads in [false, true] {
                 let directory = MemoryDirectory::new("db");
-                let open = begun::<E>(&directory);
+                let open = begun::<E>(kind, &directory);
                 let store = open.store();
                 let catalogue = store.snapshot().catalogue();
                 let name = catalogue.key("name").unwrap();
@@ -202,9 +201,9 @@ on_every_engine! {
         }
     }
 
-    fn a_backup_is_a_database_of_its_own<E: DurableEngine>() {
+    fn a_backup_is_a_database_of_its_own<E: TestEngine>(kind: E::Kind) {
         let directory = MemoryDirectory::new("db");
-        let first = begun::<E>(&directory);
+        let first = begun::<E>(kind, &directory);
         checkpoint(&first);
         commit(&first, 3);
         let target = MemoryDirectory::new("copy");
@@ -217,18 +216,18 @@ on_every_engine! {
         assert_eq!((made.vertices_count, made.edges_count), (12, 12));
         commit(&first, 4);
         checkpoint(&first);
-        assert_eq!(state_of::<E>(&target), before);
+        assert_eq!(state_of::<E>(kind, &target), before);
         let stopped = MemoryDirectory::new("stopped");
         assert!(first.backup(&stopped, &mut |_| ControlFlow::Break(())).is_err());
         assert!(stopped.list().unwrap().is_empty(), "{:?}", stopped.list().unwrap());
     }
 
-    fn a_store_without_threads_is_stepped<E: DurableEngine>() {
+    fn a_store_without_threads_is_stepped<E: TestEngine>(kind: E::Kind) {
         let directory = MemoryDirectory::new("db");
         let options = OpenOptions {
             environment: Environment::simulated(7),
             checkpoint_after_bytes: 1,
-            ..OpenOptions::default()
+            ..options::<E>(kind)
         };
         let open = OpenStore::<E>::open(Arc::new(directory.clone()), &options).unwrap();
         (0..3).for_each(|round| commit(&open, round));
@@ -236,13 +235,13 @@ on_every_engine! {
             open.step(step);
         }
         assert_eq!(open.checkpoint_state().checkpoints, 1);
-        assert_eq!(state_of::<E>(&directory.power_cut()), state(&open));
+        assert_eq!(state_of::<E>(kind, &directory.power_cut()), state(&open));
     }
 }
 
-fn damage_is_found_and_the_rest_is_saved<E: DurableEngine>() {
+fn damage_is_found_and_the_rest_is_saved<E: TestEngine>(kind: E::Kind) {
     let directory = MemoryDirectory::new("db");
-    let first = begun::<E>(&directory);
+    let first = begun::<E>(kind, &directory);
     checkpoint(&first);
     (3..6).for_each(|round| commit(&first, round));
     let last = state(&first);
@@ -253,7 +252,7 @@ fn damage_is_found_and_the_rest_is_saved<E: DurableEngine>() {
         let target = MemoryDirectory::new("saved");
         let new: Arc<dyn Directory> = Arc::new(target.clone());
         let made = salvage::<E>(directory, &new, &mut |_, _, _| ControlFlow::Continue(())).unwrap();
-        (made, state_of::<E>(&target))
+        (made, state_of::<E>(kind, &target))
     };
     assert!(check::<E>(Arc::new(directory.power_cut()), go_on).unwrap().is_healthy());
     let (made, whole) = saved(&directory);
@@ -278,33 +277,33 @@ fn damage_is_found_and_the_rest_is_saved<E: DurableEngine>() {
 
 #[test]
 fn damage_is_found_and_the_rest_is_saved_on_engines_that_salvage() {
-    damage_is_found_and_the_rest_is_saved::<NaiveEngine>();
-    damage_is_found_and_the_rest_is_saved::<MemoryEngine>();
-    damage_is_found_and_the_rest_is_saved::<DiskEngine>();
-    damage_is_found_and_the_rest_is_saved::<MappedEngine>();
+    damage_is_found_and_the_rest_is_saved::<NaiveEngine>(Keeps::NoIndexes);
+    damage_is_found_and_the_rest_is_saved::<AnyEngine>(EngineKind::Memory);
+    damage_is_found_and_the_rest_is_saved::<AnyEngine>(EngineKind::Disk);
+    damage_is_found_and_the_rest_is_saved::<AnyEngine>(EngineKind::Mapped);
 }
 
 /// Opens, checks and saves a database of engine `A` as one of engine `B`; each refusal.
-fn refusals<A: DurableEngine, B: DurableEngine>() -> Vec<String> {
+fn refusals<A: TestEngine, B: TestEngine>(kind: A::Kind, other_kind: B::Kind) -> Vec<String> {
     let directory = MemoryDirectory::new("db");
-    drop(begun::<A>(&directory));
-    let before = state_of::<A>(&directory);
+    drop(begun::<A>(kind, &directory));
+    let before = state_of::<A>(kind, &directory);
     let new: Arc<dyn Directory> = Arc::new(MemoryDirectory::new("new"));
     let refused = [
-        open::<B>(&directory).map(drop),
+        open::<B>(other_kind, &directory).map(drop),
         check::<B>(Arc::new(directory.clone()), &mut |_, _, _| ControlFlow::Continue(())).map(drop),
         salvage::<B>(&directory, &new, &mut |_, _, _| ControlFlow::Continue(())).map(drop),
     ];
-    assert_eq!(state_of::<A>(&directory), before);
+    assert_eq!(state_of::<A>(kind, &directory), before);
     refused.into_iter().map(|refused| refused.unwrap_err().to_string()).collect()
 }
 
 #[test]
 fn a_database_of_another_engine_is_refused_by_name() {
-    for text in refusals::<MemoryEngine, NaiveEngine>() {
+    for text in refusals::<AnyEngine, NaiveEngine>(EngineKind::Memory, Keeps::NoIndexes) {
         assert!(text.contains("uses the engine `memory`"), "{text}");
     }
-    for text in refusals::<NaiveEngine, MemoryEngine>() {
+    for text in refusals::<NaiveEngine, AnyEngine>(Keeps::NoIndexes, EngineKind::Memory) {
         assert!(text.contains("uses the engine `naive`"), "{text}");
     }
 }

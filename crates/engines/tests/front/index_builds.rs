@@ -2,10 +2,11 @@
 //! dropped, asked for in a wrong way; many writers at once.
 
 use crate::indexes::explained;
-use crate::naive_engine::{KeepingEngine, NaiveEngine};
+use crate::naive_engine::{Keeps, NaiveEngine};
 use crate::oracle::{check_indexes, contents, some_ranges};
-use crate::test_store::{HookedEngine, TestEngine, empty, on_every_engine, open};
-use evergraph_disk_engine::engine::DiskEngine;
+use crate::test_store::{HookedEngine, TestEngine, empty, on_every_engine, open, options};
+use evergraph_engines::engine::AnyEngine;
+use evergraph_engines::kind::EngineKind;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::id::VertexId;
 use evergraph_graph::index::{IndexKind, IndexState};
@@ -13,9 +14,6 @@ use evergraph_graph::look_up::ValueRange;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::GraphView;
-use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
-use evergraph_memory_engine::engine::MemoryEngine;
-use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::engine::Engine;
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::environment::Environment;
@@ -44,9 +42,9 @@ fn on_age(kind: IndexKind, unique: bool) -> IndexRequest<'static> {
     IndexRequest { owner: OwnerName::Label("Person"), key: "age", kind, unique }
 }
 
-fn a_build_beside_a_violation_fails_and_names_it<E: TestEngine>() {
+fn a_build_beside_a_violation_fails_and_names_it<E: TestEngine>(kind: E::Kind) {
     for kind in IndexKind::BY_VALUE {
-        let store = empty::<E>();
+        let store = empty::<E>(kind);
         ages(&store, 0..20);
         let failed = store.create_index(&on_age(kind, true), &mut |progress| {
             if progress.groups_done == progress.groups_count {
@@ -69,11 +67,11 @@ fn a_build_beside_a_violation_fails_and_names_it<E: TestEngine>() {
 
 #[test]
 fn a_commit_that_breaks_a_uniqueness_to_come_fails_the_build_and_not_the_commit() {
-    a_build_beside_a_violation_fails_and_names_it::<NaiveEngine>();
-    a_build_beside_a_violation_fails_and_names_it::<KeepingEngine>();
-    a_build_beside_a_violation_fails_and_names_it::<MemoryEngine>();
-    a_build_beside_a_violation_fails_and_names_it::<DiskEngine>();
-    a_build_beside_a_violation_fails_and_names_it::<MappedEngine>();
+    a_build_beside_a_violation_fails_and_names_it::<NaiveEngine>(Keeps::NoIndexes);
+    a_build_beside_a_violation_fails_and_names_it::<NaiveEngine>(Keeps::Indexes);
+    a_build_beside_a_violation_fails_and_names_it::<AnyEngine>(EngineKind::Memory);
+    a_build_beside_a_violation_fails_and_names_it::<AnyEngine>(EngineKind::Disk);
+    a_build_beside_a_violation_fails_and_names_it::<AnyEngine>(EngineKind::Mapped);
 }
 
 /// Calls `last` between the last look at newcomers and the commit that makes the index ready; how often
@@ -95,9 +93,9 @@ fn build_with<E: TestEngine>(
 }
 
 /// `tries_alone`: how often a build is tried after somebody entered a value alone.
-fn who_enters_last_is_looked_at<E: TestEngine>(tries_alone: usize) {
+fn who_enters_last_is_looked_at<E: TestEngine>(kind: E::Kind, tries_alone: usize) {
     for kind in IndexKind::BY_VALUE {
-        let store = empty::<E>();
+        let store = empty::<E>(kind);
         let people = ages(&store, 0..20);
         let (tries, made) = build_with(&store, &on_age(kind, true), || drop(ages(&store, [5])));
         assert_eq!(made.unwrap_err().to_string(), "Person.age can't be unique: \"5\" of v5 and v20");
@@ -126,17 +124,17 @@ fn who_enters_last_is_looked_at<E: TestEngine>(tries_alone: usize) {
 #[test]
 fn who_enters_a_value_at_the_last_moment_is_looked_at_too() {
     // The index alone says that nobody else has the value.
-    who_enters_last_is_looked_at::<NaiveEngine>(1);
-    who_enters_last_is_looked_at::<MemoryEngine>(1);
+    who_enters_last_is_looked_at::<NaiveEngine>(Keeps::NoIndexes, 1);
+    who_enters_last_is_looked_at::<AnyEngine>(EngineKind::Memory, 1);
     // An engine that has the entries is not asked under the latch.
-    who_enters_last_is_looked_at::<KeepingEngine>(2);
-    who_enters_last_is_looked_at::<DiskEngine>(2);
-    who_enters_last_is_looked_at::<MappedEngine>(2);
+    who_enters_last_is_looked_at::<NaiveEngine>(Keeps::Indexes, 2);
+    who_enters_last_is_looked_at::<AnyEngine>(EngineKind::Disk, 2);
+    who_enters_last_is_looked_at::<AnyEngine>(EngineKind::Mapped, 2);
 }
 
 /// In the moment before each try somebody enters another value, unless writers are held back.
-fn a_unique_index_becomes_ready_beside_a_busy_writer<E: TestEngine>() {
-    let store = empty::<E>();
+fn a_unique_index_becomes_ready_beside_a_busy_writer<E: TestEngine>(kind: E::Kind) {
+    let store = empty::<E>(kind);
     ages(&store, 0..20);
     let (ask, asked) = std::sync::mpsc::channel::<()>();
     let (done, wait) = std::sync::mpsc::channel::<()>();
@@ -164,15 +162,15 @@ fn a_unique_index_becomes_ready_beside_a_busy_writer<E: TestEngine>() {
 
 #[test]
 fn a_unique_index_does_not_wait_for_writers_to_pause() {
-    a_unique_index_becomes_ready_beside_a_busy_writer::<KeepingEngine>();
-    a_unique_index_becomes_ready_beside_a_busy_writer::<MemoryEngine>();
-    a_unique_index_becomes_ready_beside_a_busy_writer::<DiskEngine>();
-    a_unique_index_becomes_ready_beside_a_busy_writer::<MappedEngine>();
+    a_unique_index_becomes_ready_beside_a_busy_writer::<NaiveEngine>(Keeps::Indexes);
+    a_unique_index_becomes_ready_beside_a_busy_writer::<AnyEngine>(EngineKind::Memory);
+    a_unique_index_becomes_ready_beside_a_busy_writer::<AnyEngine>(EngineKind::Disk);
+    a_unique_index_becomes_ready_beside_a_busy_writer::<AnyEngine>(EngineKind::Mapped);
 }
 
-fn a_resolved_commit_goes_into_a_new_index<E: HookedEngine>() {
+fn a_resolved_commit_goes_into_a_new_index<E: HookedEngine>(kind: E::Kind) {
     for kind in IndexKind::BY_VALUE {
-        let (store, hook) = E::hooked();
+        let (store, hook) = E::hooked(kind);
         let people = ages(&store, 0..5);
         let beside = store.clone();
         hook(Box::new(move || {
@@ -191,12 +189,12 @@ fn a_resolved_commit_goes_into_a_new_index<E: HookedEngine>() {
 
 #[test]
 fn a_commit_that_was_resolved_before_an_index_began_goes_into_it() {
-    a_resolved_commit_goes_into_a_new_index::<NaiveEngine>();
-    a_resolved_commit_goes_into_a_new_index::<DiskEngine>();
+    a_resolved_commit_goes_into_a_new_index::<NaiveEngine>(Keeps::NoIndexes);
+    a_resolved_commit_goes_into_a_new_index::<AnyEngine>(EngineKind::Disk);
 }
 
-fn a_late_drop_leaves_the_next_index_alone<E: HookedEngine>() {
-    let (store, hook) = E::hooked();
+fn a_late_drop_leaves_the_next_index_alone<E: HookedEngine>(kind: E::Kind) {
+    let (store, hook) = E::hooked(kind);
     ages(&store, 0..5);
     let (request, owner) = (on_age(IndexKind::Hash, false), OwnerName::Label("Person"));
     store.create_index(&request, &mut |_| Ok(())).unwrap();
@@ -226,13 +224,13 @@ fn a_late_drop_leaves_the_next_index_alone<E: HookedEngine>() {
 
 #[test]
 fn who_drops_an_index_late_leaves_its_successor_alone() {
-    a_late_drop_leaves_the_next_index_alone::<NaiveEngine>();
-    a_late_drop_leaves_the_next_index_alone::<DiskEngine>();
+    a_late_drop_leaves_the_next_index_alone::<NaiveEngine>(Keeps::NoIndexes);
+    a_late_drop_leaves_the_next_index_alone::<AnyEngine>(EngineKind::Disk);
 }
 
 on_every_engine! {
-    fn duplicates_are_named_up_to_five_with_their_holders<E: TestEngine>() {
-        let store = empty::<E>();
+    fn duplicates_are_named_up_to_five_with_their_holders<E: TestEngine>(kind: E::Kind) {
+        let store = empty::<E>(kind);
         ages(&store, (0..8).chain(0..8));
         let text =
             store.create_index(&on_age(IndexKind::Ordered, true), &mut |_| Ok(())).unwrap_err().to_string();
@@ -242,9 +240,9 @@ on_every_engine! {
 }
 
 on_every_engine! {
-    fn a_cancelled_build_and_one_that_a_crash_ends_leave_nothing<E: TestEngine>() {
+    fn a_cancelled_build_and_one_that_a_crash_ends_leave_nothing<E: TestEngine>(kind: E::Kind) {
         let directory = MemoryDirectory::new("db");
-        let store = open::<E>(&directory, Durability::Sync).unwrap();
+        let store = open::<E>(kind, &directory, Durability::Sync).unwrap();
         ages(&store, 0..10);
         let mut cut = None;
         let cancelled = store.create_index(&on_age(IndexKind::Ordered, false), &mut |progress| {
@@ -256,13 +254,13 @@ on_every_engine! {
             }
         });
         assert_eq!(cancelled.unwrap_err().kind(), ErrorKind::Cancelled);
-        for store in [store.clone(), open(&cut.unwrap(), Durability::Sync).unwrap()] {
+        for store in [store.clone(), open(kind, &cut.unwrap(), Durability::Sync).unwrap()] {
             assert_eq!((store.indexes().len(), store.catalogue().indexes().count()), (0, 0));
             assert_eq!(ages(&store, 0..5).len(), 5, "nobody is refused");
             assert!(store.create_index(&on_age(IndexKind::Ordered, false), &mut |_| Ok(())).unwrap());
             check_indexes(&store.snapshot(), &[Value::I64(3), Value::I64(100)], &some_ranges(), 4);
         }
-        let again = open::<E>(&directory.power_cut(), Durability::Sync).unwrap();
+        let again = open::<E>(kind, &directory.power_cut(), Durability::Sync).unwrap();
         assert_eq!(again.catalogue(), store.catalogue());
         assert_eq!(again.indexes()[0].entries, 17);
         check_indexes(&again.snapshot(), &[Value::I64(3), Value::I64(100)], &some_ranges(), 4);
@@ -278,8 +276,7 @@ on_every_engine! {
 #[test]
 fn indexes_that_come_and_go_beside_a_checkpoint_are_replayed() {
     let directory = MemoryDirectory::new("db");
-    let first =
-        OpenStore::<MemoryEngine>::open(Arc::new(directory.clone()), &OpenOptions::default()).unwrap();
+    let first = OpenStore::<AnyEngine>::open(Arc::new(directory.clone()), &OpenOptions::default()).unwrap();
     let store = first.store();
     ages(store, 0..5);
     let mut rounds = 0;
@@ -300,7 +297,7 @@ fn indexes_that_come_and_go_beside_a_checkpoint_are_replayed() {
     assert_eq!(rounds, 4, "beside the checkpoint");
     ages(store, [3]);
     let again =
-        OpenStore::<MemoryEngine>::open(Arc::new(directory.power_cut()), &OpenOptions::default()).unwrap();
+        OpenStore::<AnyEngine>::open(Arc::new(directory.power_cut()), &OpenOptions::default()).unwrap();
     assert_eq!(again.store().catalogue(), store.catalogue());
     check_indexes(&again.store().snapshot(), &[Value::I64(3)], &some_ranges(), 4);
 }
@@ -308,9 +305,9 @@ fn indexes_that_come_and_go_beside_a_checkpoint_are_replayed() {
 on_every_engine! {
     /// The simulation found it: an index whose commit the disk had refused was said to be there already, and
     /// after a power cut it was not.
-    fn an_index_that_the_log_could_not_sync_is_not_said_to_be_there<E: DurableEngine>() {
+    fn an_index_that_the_log_could_not_sync_is_not_said_to_be_there<E: TestEngine>(kind: E::Kind) {
         let failing = FailingDirectory::new(Arc::new(MemoryDirectory::new("db")));
-        let options = OpenOptions { environment: Environment::simulated(1), ..OpenOptions::default() };
+        let options = OpenOptions { environment: Environment::simulated(1), ..options::<E>(kind) };
         let open = OpenStore::<E>::open(Arc::new(failing.clone()), &options).unwrap();
         ages(open.store(), 0..3);
         let request = on_age(IndexKind::Hash, false);
@@ -324,8 +321,8 @@ on_every_engine! {
 }
 
 on_every_engine! {
-    fn what_is_asked_for_twice_or_in_a_wrong_way_is_told<E: TestEngine>() {
-        let store = empty::<E>();
+    fn what_is_asked_for_twice_or_in_a_wrong_way_is_told<E: TestEngine>(kind: E::Kind) {
+        let store = empty::<E>(kind);
         ages(&store, 0..3);
         let hash = on_age(IndexKind::Hash, true);
         assert!(store.create_index(&hash, &mut |_| Ok(())).unwrap());
@@ -362,8 +359,8 @@ on_every_engine! {
 }
 
 on_every_engine! {
-    fn an_edge_of_a_unique_property_is_named_in_the_users_words<E: TestEngine>() {
-        let store = empty::<E>();
+    fn an_edge_of_a_unique_property_is_named_in_the_users_words<E: TestEngine>(kind: E::Kind) {
+        let store = empty::<E>(kind);
         let people = ages(&store, 0..3);
         let request = IndexRequest {
             owner: OwnerName::EdgeType("KNOWS"),
@@ -388,8 +385,8 @@ on_every_engine! {
 }
 
 on_every_engine! {
-    fn who_began_before_a_unique_index_and_writes_something_else_commits<E: TestEngine>() {
-        let store = empty::<E>();
+    fn who_began_before_a_unique_index_and_writes_something_else_commits<E: TestEngine>(kind: E::Kind) {
+        let store = empty::<E>(kind);
         let people = ages(&store, 0..3);
         let mut other = store.begin();
         let key = other.key("name").unwrap();
@@ -405,9 +402,9 @@ on_every_engine! {
 }
 
 on_every_engine! {
-    fn a_snapshot_from_before_an_index_was_built_anew_reads_everything<E: TestEngine>() {
+    fn a_snapshot_from_before_an_index_was_built_anew_reads_everything<E: TestEngine>(kind: E::Kind) {
         for kind in IndexKind::BY_VALUE {
-            let store = empty::<E>();
+            let store = empty::<E>(kind);
             let people = ages(&store, 0..5);
             store.create_index(&on_age(kind, false), &mut |_| Ok(())).unwrap();
             let old = store.snapshot();
@@ -426,9 +423,9 @@ on_every_engine! {
 }
 
 on_every_engine! {
-    fn who_began_under_a_unique_index_meets_the_one_that_took_its_place<E: TestEngine>() {
+    fn who_began_under_a_unique_index_meets_the_one_that_took_its_place<E: TestEngine>(kind: E::Kind) {
         for kind in IndexKind::BY_VALUE {
-            let store = empty::<E>();
+            let store = empty::<E>(kind);
             ages(&store, 0..3);
             store.create_index(&on_age(kind, true), &mut |_| Ok(())).unwrap();
             let mut old = store.begin();
@@ -444,8 +441,8 @@ on_every_engine! {
 }
 
 on_every_engine! {
-    fn a_build_waits_until_the_commits_before_it_are_durable<E: DurableEngine>() {
-        let options = OpenOptions { memory_limit_bytes: 64 << 20, ..OpenOptions::default() };
+    fn a_build_waits_until_the_commits_before_it_are_durable<E: TestEngine>(kind: E::Kind) {
+        let options = OpenOptions { memory_limit_bytes: 64 << 20, ..options::<E>(kind) };
         // With its threads: a writer can't flush what is not durable yet.
         let opened = OpenStore::<E>::open(Arc::new(MemoryDirectory::new("db")), &options).unwrap();
         let store = opened.store();
@@ -481,8 +478,8 @@ on_every_engine! {
     }
 }
 
-fn builds_beside_writers<E: TestEngine>(people_count: u64) {
-    let store = empty::<E>();
+fn builds_beside_writers<E: TestEngine>(kind: E::Kind, people_count: u64) {
+    let store = empty::<E>(kind);
     let people = Arc::new(ages(&store, 0..people_count as i64));
     let knows = store.transact(|transaction| transaction.edge_type("KNOWS")).unwrap();
     let writers: Vec<_> = (0..3u64)
@@ -536,9 +533,9 @@ fn builds_beside_writers<E: TestEngine>(people_count: u64) {
 
 #[test]
 fn indexes_come_and_go_beside_writers() {
-    builds_beside_writers::<NaiveEngine>(60);
-    builds_beside_writers::<KeepingEngine>(60);
-    builds_beside_writers::<MemoryEngine>(2000);
-    builds_beside_writers::<DiskEngine>(600);
-    builds_beside_writers::<MappedEngine>(600);
+    builds_beside_writers::<NaiveEngine>(Keeps::NoIndexes, 60);
+    builds_beside_writers::<NaiveEngine>(Keeps::Indexes, 60);
+    builds_beside_writers::<AnyEngine>(EngineKind::Memory, 2000);
+    builds_beside_writers::<AnyEngine>(EngineKind::Disk, 600);
+    builds_beside_writers::<AnyEngine>(EngineKind::Mapped, 600);
 }

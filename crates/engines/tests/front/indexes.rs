@@ -1,10 +1,11 @@
 //! Indexes of all kinds, on vertices and edges, beside random transactions: created, dropped, built while
 //! others commit, asked by snapshots of all ages and inside transactions; always what a scan says.
 
-use crate::naive_engine::{KeepingEngine, NaiveEngine};
+use crate::naive_engine::{Keeps, NaiveEngine};
 use crate::oracle::{check_indexes, contents, some_ranges};
 use crate::test_store::{TestEngine, empty};
-use evergraph_disk_engine::engine::DiskEngine;
+use evergraph_engines::engine::AnyEngine;
+use evergraph_engines::kind::EngineKind;
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
@@ -13,8 +14,6 @@ use evergraph_graph::look_up::ValueRange;
 use evergraph_graph::transaction::{NewEdge, Transaction as _};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::{EdgeCursor, GraphView, VertexCursor};
-use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
-use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::snapshot::handle::Snapshot;
 use evergraph_storage::store::Store;
@@ -174,8 +173,8 @@ fn edges<G: GraphView>(view: &G) -> Vec<EdgeId> {
 }
 
 impl<E: TestEngine> World<E> {
-    fn new() -> Self {
-        let store = empty::<E>();
+    fn new(kind: E::Kind) -> Self {
+        let store = empty::<E>(kind);
         let mut setup = store.begin();
         let labels = ["Person", "Post"].map(|name| setup.label(name).unwrap());
         let keys = ["name", "age"].map(|name| setup.key(name).unwrap());
@@ -318,7 +317,8 @@ impl<E: TestEngine> World<E> {
         self.store.collect_indexes();
         self.check();
         let newest = self.store.snapshot();
-        for index in self.store.indexes().into_iter().filter(|_| !E::KEEPS_INDEXES) {
+        let is_kept = |index: &IndexInfo| self.store.engine().keeps_index(index.definition.id);
+        for index in self.store.indexes().into_iter().filter(|index| !is_kept(index)) {
             let wanted = contents(&newest, &index.definition).0 as u64;
             assert_eq!(
                 (index.entries, index.leaving, index.state),
@@ -329,8 +329,8 @@ impl<E: TestEngine> World<E> {
     }
 }
 
-fn run<E: TestEngine>(steps: &[(usize, Step)]) {
-    let mut world = World::<E>::new();
+fn run<E: TestEngine>(kind: E::Kind, steps: &[(usize, Step)]) {
+    let mut world = World::<E>::new(kind);
     for (slot, step) in steps {
         world.step(*slot, step);
         world.check();
@@ -343,28 +343,28 @@ proptest! {
 
     #[test]
     fn indexes_say_what_a_scan_says(program in proptest::collection::vec((0usize..2, any_step()), 1..60)) {
-        run::<NaiveEngine>(&program);
+        run::<NaiveEngine>(Keeps::NoIndexes, &program);
     }
 
     #[test]
     fn indexes_that_the_engine_keeps_say_what_a_scan_says(
         program in proptest::collection::vec((0usize..2, any_step()), 1..60),
     ) {
-        run::<KeepingEngine>(&program);
+        run::<NaiveEngine>(Keeps::Indexes, &program);
     }
 
     #[test]
     fn indexes_on_the_memory_engine_say_what_a_scan_says(
         program in proptest::collection::vec((0usize..2, any_step()), 1..60),
     ) {
-        run::<MemoryEngine>(&program);
+        run::<AnyEngine>(EngineKind::Memory, &program);
     }
 
     #[test]
     fn indexes_on_the_disk_engine_say_what_a_scan_says(
         program in proptest::collection::vec((0usize..2, any_step()), 1..60),
     ) {
-        run::<DiskEngine>(&program);
+        run::<AnyEngine>(EngineKind::Disk, &program);
     }
 }
 
@@ -375,6 +375,6 @@ proptest! {
     fn indexes_on_the_mapped_engine_say_what_a_scan_says(
         program in proptest::collection::vec((0usize..2, any_step()), 1..60),
     ) {
-        run::<MappedEngine>(&program);
+        run::<AnyEngine>(EngineKind::Mapped, &program);
     }
 }

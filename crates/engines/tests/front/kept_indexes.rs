@@ -1,9 +1,9 @@
 //! Indexes whose entries the engine keeps: what opening, look-ups and unique checks do with them. That they say what
 //! a scan says is in `indexes.rs`, `rules.rs` and `serializable.rs`, which run on such an engine too.
 
-use crate::naive_engine::{KeepingEngine, NaiveEngine};
+use crate::naive_engine::{Keeps, NaiveEngine};
 use crate::oracle::{check_indexes, some_ranges};
-use crate::test_store::{TestEngine, open};
+use crate::test_store::{TestEngine, open, options};
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::index::{IndexKind, IndexState};
 use evergraph_graph::load::{Load, VertexBlock, VertexTable};
@@ -15,14 +15,14 @@ use evergraph_graph::view::GraphView;
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
-use evergraph_storage::open::{OpenOptions, OpenStore};
+use evergraph_storage::open::OpenStore;
 use evergraph_storage::store::Store;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Ten people with unique names, hashed, and ages, in order.
-fn people<E: TestEngine>(directory: &MemoryDirectory) -> Store<E> {
-    let store = open::<E>(directory, Durability::Sync).unwrap();
+fn people<E: TestEngine>(kind: E::Kind, directory: &MemoryDirectory) -> Store<E> {
+    let store = open::<E>(kind, directory, Durability::Sync).unwrap();
     for (key, kind, unique) in [("name", IndexKind::Hash, true), ("age", IndexKind::Ordered, false)] {
         let request = IndexRequest { owner: OwnerName::Label("Person"), key, kind, unique };
         store.create_index(&request, &mut |_| Ok(())).unwrap();
@@ -48,8 +48,8 @@ fn entries<E: TestEngine>(store: &Store<E>) -> Vec<(u64, IndexState)> {
 fn opening_builds_no_index_that_the_engine_keeps_and_it_answers_all_the_same() {
     let values = [Value::from("p3"), Value::from("nobody"), Value::I64(1)];
     let directory = MemoryDirectory::new("db");
-    drop(people::<KeepingEngine>(&directory));
-    let store = open::<KeepingEngine>(&directory, Durability::Sync).unwrap();
+    drop(people::<NaiveEngine>(Keeps::Indexes, &directory));
+    let store = open::<NaiveEngine>(Keeps::Indexes, &directory, Durability::Sync).unwrap();
     assert_eq!(entries(&store), [(10, IndexState::Ready); 2]);
     check_indexes(&store.snapshot(), &values, &some_ranges(), 2);
     // A planner asks a transaction, too, how much there is.
@@ -62,14 +62,14 @@ fn opening_builds_no_index_that_the_engine_keeps_and_it_answers_all_the_same() {
     assert!(taken.unwrap_err().to_string().contains("Person.name is unique, and v3 already has"));
     drop(store);
     // The same files under an engine that leaves indexes to the front.
-    let store = open::<NaiveEngine>(&directory, Durability::Sync).unwrap();
+    let store = open::<NaiveEngine>(Keeps::NoIndexes, &directory, Durability::Sync).unwrap();
     assert_eq!(entries(&store), [(10, IndexState::Ready); 2]);
     check_indexes(&store.snapshot(), &values, &some_ranges(), 2);
 }
 
 #[test]
 fn two_who_enter_the_same_unique_value_at_once_find_each_other_without_entries_of_the_front() {
-    let store = people::<KeepingEngine>(&MemoryDirectory::new("db"));
+    let store = people::<NaiveEngine>(Keeps::Indexes, &MemoryDirectory::new("db"));
     let add = || {
         let mut transaction = store.begin();
         let (label, name) = (transaction.label("Person").unwrap(), transaction.key("name").unwrap());
@@ -84,8 +84,10 @@ fn two_who_enter_the_same_unique_value_at_once_find_each_other_without_entries_o
 #[test]
 fn a_load_is_found_by_indexes_that_the_engine_keeps_and_refused_where_it_breaks_a_unique_one() {
     let directory = MemoryDirectory::new("db");
-    let open =
-        || OpenStore::<KeepingEngine>::open(Arc::new(directory.clone()), &OpenOptions::default()).unwrap();
+    let open = || {
+        OpenStore::<NaiveEngine>::open(Arc::new(directory.clone()), &options::<NaiveEngine>(Keeps::Indexes))
+            .unwrap()
+    };
     let load = |numbers: std::ops::Range<i64>| {
         let names: Vec<Value> = numbers.map(Value::I64).collect();
         let columns = vec![PackedColumn::from_values(names.iter().map(Some))];
@@ -118,7 +120,7 @@ fn a_load_is_found_by_indexes_that_the_engine_keeps_and_refused_where_it_breaks_
 /// The engine's exact answer reads no property, so what it depends on must be noted without.
 #[test]
 fn a_holder_that_was_looked_up_exactly_and_lost_its_value_is_a_conflict() {
-    let store = people::<KeepingEngine>(&MemoryDirectory::new("db"));
+    let store = people::<NaiveEngine>(Keeps::Indexes, &MemoryDirectory::new("db"));
     let catalogue = store.catalogue();
     let (label, age) = (catalogue.label("Person").unwrap(), catalogue.key("age").unwrap());
     for (rival_value, is_conflict) in

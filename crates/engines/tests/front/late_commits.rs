@@ -1,9 +1,10 @@
 //! Commits that come in between: after another one's writes were resolved, before it has the latch. What it must check
 //! wasn't listed, since nobody had committed when it began to commit.
 
-use crate::naive_engine::NaiveEngine;
+use crate::naive_engine::{Keeps, NaiveEngine};
 use crate::test_store::{HookedEngine, LateHook};
-use evergraph_disk_engine::engine::DiskEngine;
+use evergraph_engines::engine::AnyEngine;
+use evergraph_engines::kind::EngineKind;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, KeyId, TypeId, VertexId};
 use evergraph_graph::transaction::{Committed, Transaction as _};
@@ -24,8 +25,8 @@ struct Graph<E: HookedEngine> {
 }
 
 /// Three vertices, and two edge types between them: a simple one and one with parallel edges.
-fn graph<E: HookedEngine>() -> Graph<E> {
-    let (store, hook) = E::hooked();
+fn graph<E: HookedEngine>(kind: E::Kind) -> Graph<E> {
+    let (store, hook) = E::hooked(kind);
     let mut setup = store.begin();
     let (label, age) = (setup.label("Person").unwrap(), setup.key("age").unwrap());
     let (follows, knows) = (setup.declare_simple_type("FOLLOWS").unwrap(), setup.edge_type("KNOWS").unwrap());
@@ -57,13 +58,13 @@ fn with_late_commit<E: HookedEngine>(
 
 type Write<E> = fn(&mut Transaction<E>, TypeId, KeyId, [VertexId; 3]) -> Result<()>;
 
-fn late_of_the_same_conflicts<E: HookedEngine>() {
-    let Graph { follows, age, people: [ada, bob, eve], .. } = graph::<E>();
+fn late_of_the_same_conflicts<E: HookedEngine>(kind: E::Kind) {
+    let Graph { follows, age, people: [ada, bob, eve], .. } = graph::<E>(kind);
     let put: Write<E> = |tx, follows, _, [ada, bob, _]| tx.put_edge(ada, follows, bob, &[]).map(drop);
     let delete: Write<E> = |tx, _, _, [_, bob, _]| tx.delete_vertex(bob);
     let set: Write<E> = |tx, _, age, [ada, ..]| tx.set_vertex_property(ada, age, Some(Value::I64(1)));
     for (write, late) in [(put, put), (put, delete), (delete, put), (set, set), (delete, delete)] {
-        let graph = graph::<E>();
+        let graph = graph::<E>(kind);
         let people = [ada, bob, eve];
         let conflict = with_late_commit(
             &graph,
@@ -74,8 +75,8 @@ fn late_of_the_same_conflicts<E: HookedEngine>() {
     }
 }
 
-fn late_of_something_else_commits<E: HookedEngine>() {
-    let graph = graph::<E>();
+fn late_of_something_else_commits<E: HookedEngine>(kind: E::Kind) {
+    let graph = graph::<E>(kind);
     let Graph { follows, knows, age, people: [ada, bob, eve], .. } = graph;
     let committed = with_late_commit(
         &graph,
@@ -94,8 +95,8 @@ fn late_of_something_else_commits<E: HookedEngine>() {
     assert_eq!(degrees, [1, 1]);
 }
 
-fn a_taken_name_is_replaced<E: HookedEngine>() {
-    let graph = graph::<E>();
+fn a_taken_name_is_replaced<E: HookedEngine>(kind: E::Kind) {
+    let graph = graph::<E>(kind);
     let Graph { knows, people: [ada, bob, _], .. } = graph;
     let committed = with_late_commit(
         &graph,
@@ -110,18 +111,18 @@ fn a_taken_name_is_replaced<E: HookedEngine>() {
 
 #[test]
 fn a_late_commit_of_the_same_item_is_a_conflict() {
-    late_of_the_same_conflicts::<NaiveEngine>();
-    late_of_the_same_conflicts::<DiskEngine>();
+    late_of_the_same_conflicts::<NaiveEngine>(Keeps::NoIndexes);
+    late_of_the_same_conflicts::<AnyEngine>(EngineKind::Disk);
 }
 
 #[test]
 fn a_late_commit_of_something_else_is_none() {
-    late_of_something_else_commits::<NaiveEngine>();
-    late_of_something_else_commits::<DiskEngine>();
+    late_of_something_else_commits::<NaiveEngine>(Keeps::NoIndexes);
+    late_of_something_else_commits::<AnyEngine>(EngineKind::Disk);
 }
 
 #[test]
 fn an_edge_whose_name_a_late_commit_took_gets_another_one() {
-    a_taken_name_is_replaced::<NaiveEngine>();
-    a_taken_name_is_replaced::<DiskEngine>();
+    a_taken_name_is_replaced::<NaiveEngine>(Keeps::NoIndexes);
+    a_taken_name_is_replaced::<AnyEngine>(EngineKind::Disk);
 }

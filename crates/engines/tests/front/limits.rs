@@ -1,15 +1,14 @@
 //! Limits of a transaction: its time, shared by all attempts, and the bytes that its writes take.
 
-use crate::naive_engine::NaiveEngine;
+use crate::naive_engine::{Keeps, NaiveEngine};
 use crate::test_store::{TestEngine, empty_with};
-use evergraph_disk_engine::engine::DiskEngine;
+use evergraph_engines::engine::AnyEngine;
+use evergraph_engines::kind::EngineKind;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::Direction;
 use evergraph_graph::transaction::{Transaction as _, TransactionOptions};
 use evergraph_graph::value::Value;
 use evergraph_graph::view::GraphView as _;
-use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
-use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::io::clock::ManualClock;
 use evergraph_storage::store::{Store, StoreOptions};
 use evergraph_storage::transaction::handle::Transaction;
@@ -18,17 +17,17 @@ use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn with_clock<E: TestEngine>(options: StoreOptions) -> (Store<E>, Arc<ManualClock>) {
+fn with_clock<E: TestEngine>(kind: E::Kind, options: StoreOptions) -> (Store<E>, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::new(0));
-    (empty_with(options, clock.clone()), clock)
+    (empty_with(kind, options, clock.clone()), clock)
 }
 
 fn is_late(error: &Error) -> bool {
     error.kind() == ErrorKind::Limit && error.to_string().contains("its timeout is 2s")
 }
 
-fn a_late_transaction_neither_reads_nor_writes_nor_commits<E: TestEngine>() {
-    let (store, clock) = with_clock::<E>(StoreOptions::default());
+fn a_late_transaction_neither_reads_nor_writes_nor_commits<E: TestEngine>(kind: E::Kind) {
+    let (store, clock) = with_clock::<E>(kind, StoreOptions::default());
     let hurried = TransactionOptions::default().timeout(2 * SECOND);
     for what in 0..3 {
         let mut transaction = store.begin_with(hurried);
@@ -50,9 +49,9 @@ fn a_late_transaction_neither_reads_nor_writes_nor_commits<E: TestEngine>() {
     transaction.commit().unwrap();
 }
 
-fn attempts_share_their_time<E: TestEngine>() {
+fn attempts_share_their_time<E: TestEngine>(kind: E::Kind) {
     let options = StoreOptions { transaction_timeout: 2 * SECOND, ..StoreOptions::default() };
-    let (store, clock) = with_clock::<E>(options);
+    let (store, clock) = with_clock::<E>(kind, options);
     let mut attempts = 0;
     let refused = store.transact(|_| -> Result<()> {
         attempts += 1;
@@ -73,9 +72,9 @@ fn attempts_share_their_time<E: TestEngine>() {
         .unwrap();
 }
 
-fn writes_beyond_their_bytes_are_refused_and_those_before_commit<E: TestEngine>() {
+fn writes_beyond_their_bytes_are_refused_and_those_before_commit<E: TestEngine>(kind: E::Kind) {
     let options = StoreOptions { transaction_bytes_max: 100_000, ..StoreOptions::default() };
-    let (store, _) = with_clock::<E>(options);
+    let (store, _) = with_clock::<E>(kind, options);
     let mut transaction = store.begin();
     let (label, key) = (transaction.label("V").unwrap(), transaction.key("text").unwrap());
     let text = |letters: usize| Some(Value::from("x".repeat(letters)));
@@ -97,9 +96,9 @@ fn writes_beyond_their_bytes_are_refused_and_those_before_commit<E: TestEngine>(
 }
 
 /// The error said "commit in parts", and a delete had none.
-fn a_vertex_with_more_edges_than_fit_is_deleted_in_parts<E: TestEngine>() {
+fn a_vertex_with_more_edges_than_fit_is_deleted_in_parts<E: TestEngine>(kind: E::Kind) {
     let options = StoreOptions { transaction_bytes_max: 100_000, ..StoreOptions::default() };
-    let (store, _) = with_clock::<E>(options);
+    let (store, _) = with_clock::<E>(kind, options);
     let (hub, edge_type) = store
         .transact(|transaction| {
             let (label, edge_type) = (transaction.label("V")?, transaction.edge_type("E")?);
@@ -158,28 +157,28 @@ fn a_vertex_with_more_edges_than_fit_is_deleted_in_parts<E: TestEngine>() {
 
 #[test]
 fn a_vertex_is_deleted_in_parts_on_both_engines() {
-    a_vertex_with_more_edges_than_fit_is_deleted_in_parts::<MemoryEngine>();
-    a_vertex_with_more_edges_than_fit_is_deleted_in_parts::<DiskEngine>();
-    a_vertex_with_more_edges_than_fit_is_deleted_in_parts::<MappedEngine>();
-    a_vertex_with_more_edges_than_fit_is_deleted_in_parts::<NaiveEngine>();
+    a_vertex_with_more_edges_than_fit_is_deleted_in_parts::<AnyEngine>(EngineKind::Memory);
+    a_vertex_with_more_edges_than_fit_is_deleted_in_parts::<AnyEngine>(EngineKind::Disk);
+    a_vertex_with_more_edges_than_fit_is_deleted_in_parts::<AnyEngine>(EngineKind::Mapped);
+    a_vertex_with_more_edges_than_fit_is_deleted_in_parts::<NaiveEngine>(Keeps::NoIndexes);
 }
 
 #[test]
 fn a_transaction_has_its_time_on_both_engines() {
-    a_late_transaction_neither_reads_nor_writes_nor_commits::<MemoryEngine>();
-    a_late_transaction_neither_reads_nor_writes_nor_commits::<DiskEngine>();
-    a_late_transaction_neither_reads_nor_writes_nor_commits::<MappedEngine>();
-    a_late_transaction_neither_reads_nor_writes_nor_commits::<NaiveEngine>();
-    attempts_share_their_time::<MemoryEngine>();
-    attempts_share_their_time::<DiskEngine>();
-    attempts_share_their_time::<MappedEngine>();
-    attempts_share_their_time::<NaiveEngine>();
+    a_late_transaction_neither_reads_nor_writes_nor_commits::<AnyEngine>(EngineKind::Memory);
+    a_late_transaction_neither_reads_nor_writes_nor_commits::<AnyEngine>(EngineKind::Disk);
+    a_late_transaction_neither_reads_nor_writes_nor_commits::<AnyEngine>(EngineKind::Mapped);
+    a_late_transaction_neither_reads_nor_writes_nor_commits::<NaiveEngine>(Keeps::NoIndexes);
+    attempts_share_their_time::<AnyEngine>(EngineKind::Memory);
+    attempts_share_their_time::<AnyEngine>(EngineKind::Disk);
+    attempts_share_their_time::<AnyEngine>(EngineKind::Mapped);
+    attempts_share_their_time::<NaiveEngine>(Keeps::NoIndexes);
 }
 
 #[test]
 fn a_transaction_has_its_bytes_on_both_engines() {
-    writes_beyond_their_bytes_are_refused_and_those_before_commit::<MemoryEngine>();
-    writes_beyond_their_bytes_are_refused_and_those_before_commit::<DiskEngine>();
-    writes_beyond_their_bytes_are_refused_and_those_before_commit::<MappedEngine>();
-    writes_beyond_their_bytes_are_refused_and_those_before_commit::<NaiveEngine>();
+    writes_beyond_their_bytes_are_refused_and_those_before_commit::<AnyEngine>(EngineKind::Memory);
+    writes_beyond_their_bytes_are_refused_and_those_before_commit::<AnyEngine>(EngineKind::Disk);
+    writes_beyond_their_bytes_are_refused_and_those_before_commit::<AnyEngine>(EngineKind::Mapped);
+    writes_beyond_their_bytes_are_refused_and_those_before_commit::<NaiveEngine>(Keeps::NoIndexes);
 }

@@ -4,9 +4,10 @@
 //! load stay open over it. Power cuts at every operation leave all of the load or nothing; a full disk refuses it.
 
 use crate::model::{Model, dump};
-use crate::naive_engine::NaiveEngine;
-use crate::test_store::TestEngine;
-use evergraph_disk_engine::engine::DiskEngine;
+use crate::naive_engine::{Keeps, NaiveEngine};
+use crate::test_store::{TestEngine, options};
+use evergraph_engines::engine::AnyEngine;
+use evergraph_engines::kind::EngineKind;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::IndexKind;
@@ -14,9 +15,6 @@ use evergraph_graph::load::{EdgeBlock, EdgeEnd, EdgeTable, Load, VertexBlock, Ve
 use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
-use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
-use evergraph_memory_engine::engine::MemoryEngine;
-use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::error::Operation;
@@ -37,31 +35,19 @@ fn below(random: &mut SplitMix64, bound: usize) -> usize {
     (random.next_u64() % bound.max(1) as u64) as usize
 }
 
-/// An engine that databases of these tests use.
-trait LoadedEngine: TestEngine + DurableEngine {
-    /// How many histories are run in mode `none`, and in mode `sync`.
-    const HISTORIES: [u64; 2] = [20, 10];
-}
-
-impl LoadedEngine for NaiveEngine {}
-
-impl LoadedEngine for MemoryEngine {
-    const HISTORIES: [u64; 2] = [60, 30];
-}
-
-impl LoadedEngine for DiskEngine {}
-
-impl LoadedEngine for MappedEngine {}
-
-fn open<E: LoadedEngine>(directory: Arc<dyn Directory>, durability: Durability) -> Result<OpenStore<E>> {
+fn open<E: TestEngine>(
+    kind: E::Kind,
+    directory: Arc<dyn Directory>,
+    durability: Durability,
+) -> Result<OpenStore<E>> {
     // A memory graph takes an eighth: little enough to be made at each opening.
-    let options = OpenOptions { durability, memory_limit_bytes: 64 << 20, ..OpenOptions::default() };
+    let options = OpenOptions { durability, memory_limit_bytes: 64 << 20, ..options::<E>(kind) };
     OpenStore::<E>::open(directory, &options)
 }
 
 /// Two labels, the names of the first unique; two types, the second simple; properties of all;
 /// two more indexes.
-fn name_everything<E: LoadedEngine>(store: &Store<E>) -> Result<()> {
+fn name_everything<E: TestEngine>(store: &Store<E>) -> Result<()> {
     store.transact(|tx| {
         LABELS.iter().try_for_each(|name| tx.label(name).map(drop))?;
         tx.edge_type(TYPES[0])?;
@@ -76,12 +62,12 @@ fn name_everything<E: LoadedEngine>(store: &Store<E>) -> Result<()> {
     Ok(())
 }
 
-fn state<E: LoadedEngine>(store: &Store<E>) -> Model {
+fn state<E: TestEngine>(store: &Store<E>) -> Model {
     dump(&store.snapshot(), 100)
 }
 
 /// One transaction that changes a few things of `model`.
-fn change<E: LoadedEngine>(store: &Store<E>, random: &mut SplitMix64) -> Result<()> {
+fn change<E: TestEngine>(store: &Store<E>, random: &mut SplitMix64) -> Result<()> {
     let model = state(store);
     let vertices: Vec<VertexId> = model.vertices.keys().copied().collect();
     let edges: Vec<EdgeId> = model.edges.keys().copied().collect();
@@ -188,11 +174,11 @@ fn naive(before: &Model, load: &Load, first_vertices: &[VertexId]) -> Option<Mod
     Some(after)
 }
 
-fn checkpoint<E: LoadedEngine>(open: &OpenStore<E>) -> Result<()> {
+fn checkpoint<E: TestEngine>(open: &OpenStore<E>) -> Result<()> {
     open.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop)
 }
 
-fn check_healthy<E: LoadedEngine>(open: &OpenStore<E>) {
+fn check_healthy<E: TestEngine>(open: &OpenStore<E>) {
     let report = open.check(&mut |_, _, _| ControlFlow::Continue(())).unwrap();
     assert!(report.is_healthy(), "{report:?}");
 }
@@ -206,10 +192,10 @@ struct Covered {
 }
 
 /// Random history, load, and what comes after it.
-fn run<E: LoadedEngine>(seed: u64, durability: Durability, covered: &mut Covered) {
+fn run<E: TestEngine>(kind: E::Kind, seed: u64, durability: Durability, covered: &mut Covered) {
     let mut random = SplitMix64::new(seed);
     let directory = MemoryDirectory::new("db");
-    let open_store = open::<E>(Arc::new(directory.clone()), durability).unwrap();
+    let open_store = open::<E>(kind, Arc::new(directory.clone()), durability).unwrap();
     let store = open_store.store();
     name_everything(store).unwrap();
     let mut snapshots = Vec::new();
@@ -262,7 +248,7 @@ fn run<E: LoadedEngine>(seed: u64, durability: Durability, covered: &mut Covered
         covered.kept += u64::from(!snapshots.is_empty());
         check_healthy(&open_store);
         if is_durable {
-            let cut = open::<E>(Arc::new(directory.power_cut()), durability).unwrap();
+            let cut = open::<E>(kind, Arc::new(directory.power_cut()), durability).unwrap();
             assert_eq!(state(cut.store()), after, "seed {seed}: reopened");
         }
         if below(&mut random, 2) == 0 {
@@ -277,41 +263,46 @@ fn run<E: LoadedEngine>(seed: u64, durability: Durability, covered: &mut Covered
     let model = state(store);
     open_store.close().unwrap();
     drop((snapshots, writers, open_store));
-    assert_eq!(state(open::<E>(Arc::new(directory), durability).unwrap().store()), model, "seed {seed}");
+    assert_eq!(
+        state(open::<E>(kind, Arc::new(directory), durability).unwrap().store()),
+        model,
+        "seed {seed}"
+    );
 }
 
-fn a_load_is_the_data_and_every_row<E: LoadedEngine>() {
-    let (mut covered, [without, with]) = (Covered::default(), E::HISTORIES);
-    (0..without).for_each(|seed| run::<E>(seed, Durability::None, &mut covered));
-    (without..without + with).for_each(|seed| run::<E>(seed, Durability::Sync, &mut covered));
+/// So many histories in mode `none`, and in mode `sync`.
+fn a_load_is_the_data_and_every_row<E: TestEngine>(kind: E::Kind, [without, with]: [u64; 2]) {
+    let mut covered = Covered::default();
+    (0..without).for_each(|seed| run::<E>(kind, seed, Durability::None, &mut covered));
+    (without..without + with).for_each(|seed| run::<E>(kind, seed, Durability::Sync, &mut covered));
     assert!(covered.loads > without && covered.refused > without / 12, "{covered:?}");
     assert!(covered.conflicts > without / 6 && covered.kept > without / 6, "{covered:?}");
 }
 
 #[test]
 fn a_load_into_data_is_the_data_and_every_row() {
-    a_load_is_the_data_and_every_row::<MemoryEngine>();
+    a_load_is_the_data_and_every_row::<AnyEngine>(EngineKind::Memory, [60, 30]);
 }
 
 #[test]
 fn a_load_into_data_on_the_disk_engine_is_the_data_and_every_row() {
-    a_load_is_the_data_and_every_row::<DiskEngine>();
+    a_load_is_the_data_and_every_row::<AnyEngine>(EngineKind::Disk, [20, 10]);
 }
 
 #[test]
 fn a_load_into_data_on_the_mapped_engine_is_the_data_and_every_row() {
-    a_load_is_the_data_and_every_row::<MappedEngine>();
+    a_load_is_the_data_and_every_row::<AnyEngine>(EngineKind::Mapped, [20, 10]);
 }
 
 #[test]
 fn a_load_into_data_on_the_naive_engine_is_the_data_and_every_row() {
-    a_load_is_the_data_and_every_row::<NaiveEngine>();
+    a_load_is_the_data_and_every_row::<NaiveEngine>(Keeps::NoIndexes, [20, 10]);
 }
 
 /// A closed database, what it shows, and a load that fits into it.
-fn data_and_load<E: LoadedEngine>() -> (MemoryDirectory, Model, Load) {
+fn data_and_load<E: TestEngine>(kind: E::Kind) -> (MemoryDirectory, Model, Load) {
     let directory = MemoryDirectory::new("db");
-    let first = open::<E>(Arc::new(directory.clone()), Durability::Sync).unwrap();
+    let first = open::<E>(kind, Arc::new(directory.clone()), Durability::Sync).unwrap();
     name_everything(first.store()).unwrap();
     let mut random = SplitMix64::new(11);
     (0..30).for_each(|_| change(first.store(), &mut random).unwrap());
@@ -341,11 +332,11 @@ fn after(before: &Model, load: &Load, found: &Model) -> Option<Model> {
 
 /// The same load into the same data on a disk that fails from its `operation`th change on. `None` once
 /// nothing failed.
-fn load_until<E: LoadedEngine>(operation: u64) -> Option<()> {
-    let (directory, before, load) = data_and_load::<E>();
+fn load_until<E: TestEngine>(kind: E::Kind, operation: u64) -> Option<()> {
+    let (directory, before, load) = data_and_load::<E>(kind);
     let failing = FailingDirectory::new(Arc::new(directory.clone()));
     failing.plan(Fault::any_change(std::io::ErrorKind::Other).nth(operation).lasting());
-    let made: Result<_> = open::<E>(Arc::new(failing), Durability::Sync).and_then(|open| {
+    let made: Result<_> = open::<E>(kind, Arc::new(failing), Durability::Sync).and_then(|open| {
         let loaded = open.store().load(&load, &mut |_| Ok(()), &mut || checkpoint(&open));
         loaded.map_err(|error: Error| error)
     });
@@ -356,7 +347,7 @@ fn load_until<E: LoadedEngine>(operation: u64) -> Option<()> {
         2 => CrashOutcome::Lost,
         _ => CrashOutcome::Torn((random.next_u64() % 512) as usize),
     });
-    let again = open::<E>(Arc::new(image), Durability::Sync)
+    let again = open::<E>(kind, Arc::new(image), Durability::Sync)
         .unwrap_or_else(|error| panic!("operation {operation}: {error}"));
     let found = state(again.store());
     let is_before = found == before;
@@ -369,24 +360,24 @@ fn load_until<E: LoadedEngine>(operation: u64) -> Option<()> {
     made.err().map(|_| ())
 }
 
-fn a_power_cut_leaves_all_or_nothing<E: LoadedEngine>() {
-    let failed = (1..200).take_while(|operation| load_until::<E>(*operation).is_some()).count();
+fn a_power_cut_leaves_all_or_nothing<E: TestEngine>(kind: E::Kind) {
+    let failed = (1..200).take_while(|operation| load_until::<E>(kind, *operation).is_some()).count();
     assert!((10..199).contains(&failed), "{failed} operations failed");
 }
 
 #[test]
 fn a_power_cut_at_any_operation_leaves_all_of_a_load_or_nothing() {
-    a_power_cut_leaves_all_or_nothing::<NaiveEngine>();
-    a_power_cut_leaves_all_or_nothing::<MemoryEngine>();
-    a_power_cut_leaves_all_or_nothing::<DiskEngine>();
-    a_power_cut_leaves_all_or_nothing::<MappedEngine>();
+    a_power_cut_leaves_all_or_nothing::<NaiveEngine>(Keeps::NoIndexes);
+    a_power_cut_leaves_all_or_nothing::<AnyEngine>(EngineKind::Memory);
+    a_power_cut_leaves_all_or_nothing::<AnyEngine>(EngineKind::Disk);
+    a_power_cut_leaves_all_or_nothing::<AnyEngine>(EngineKind::Mapped);
 }
 
 /// A load on a disk that is full from its `operation`th change on, and then has room. Whether it was full.
-fn load_on_a_full_disk<E: LoadedEngine>(operation: u64) -> bool {
-    let (directory, before, load) = data_and_load::<E>();
+fn load_on_a_full_disk<E: TestEngine>(kind: E::Kind, operation: u64) -> bool {
+    let (directory, before, load) = data_and_load::<E>(kind);
     let failing = FailingDirectory::new(Arc::new(directory));
-    let mut open_store = open::<E>(Arc::new(failing.clone()), Durability::Sync).unwrap();
+    let mut open_store = open::<E>(kind, Arc::new(failing.clone()), Durability::Sync).unwrap();
     let make = |open_store: &OpenStore<E>| {
         open_store.store().load(&load, &mut |_| Ok(()), &mut || checkpoint(open_store)).map(drop)
     };
@@ -409,7 +400,7 @@ fn load_on_a_full_disk<E: LoadedEngine>(operation: u64) -> bool {
         Err(error) => {
             assert!(error.to_string().contains("reopen the database"), "{at}: {error}");
             drop(open_store);
-            open_store = open(Arc::new(failing), Durability::Sync).unwrap();
+            open_store = open(kind, Arc::new(failing), Durability::Sync).unwrap();
         }
     }
     let now = state(open_store.store());
@@ -422,22 +413,22 @@ fn load_on_a_full_disk<E: LoadedEngine>(operation: u64) -> bool {
     true
 }
 
-fn a_full_disk_refuses_a_load<E: LoadedEngine>() {
-    let full = (1..200).step_by(2).take_while(|operation| load_on_a_full_disk::<E>(*operation)).count();
+fn a_full_disk_refuses_a_load<E: TestEngine>(kind: E::Kind) {
+    let full = (1..200).step_by(2).take_while(|operation| load_on_a_full_disk::<E>(kind, *operation)).count();
     assert!((3..99).contains(&full), "{full} operations failed");
 }
 
 #[test]
 fn a_load_on_a_full_disk_is_refused_and_succeeds_when_there_is_room() {
-    a_full_disk_refuses_a_load::<NaiveEngine>();
-    a_full_disk_refuses_a_load::<MemoryEngine>();
-    a_full_disk_refuses_a_load::<DiskEngine>();
-    a_full_disk_refuses_a_load::<MappedEngine>();
+    a_full_disk_refuses_a_load::<NaiveEngine>(Keeps::NoIndexes);
+    a_full_disk_refuses_a_load::<AnyEngine>(EngineKind::Memory);
+    a_full_disk_refuses_a_load::<AnyEngine>(EngineKind::Disk);
+    a_full_disk_refuses_a_load::<AnyEngine>(EngineKind::Mapped);
 }
 
-fn a_checkpoint_is_overtaken_by_a_load<E: LoadedEngine>(groups_done: u64) {
+fn a_checkpoint_is_overtaken_by_a_load<E: TestEngine>(kind: E::Kind, groups_done: u64) {
     let directory = MemoryDirectory::new("db");
-    let first = open::<E>(Arc::new(directory.clone()), Durability::None).unwrap();
+    let first = open::<E>(kind, Arc::new(directory.clone()), Durability::None).unwrap();
     let store = first.store();
     name_everything(store).unwrap();
     let mut random = SplitMix64::new(3);
@@ -463,22 +454,25 @@ fn a_checkpoint_is_overtaken_by_a_load<E: LoadedEngine>(groups_done: u64) {
     made.unwrap();
     assert!(loaded);
     let after = state(store);
-    assert_eq!(state(open::<E>(Arc::new(directory.power_cut()), Durability::None).unwrap().store()), after);
-    check_healthy(&open::<E>(Arc::new(image.unwrap()), Durability::None).unwrap());
+    assert_eq!(
+        state(open::<E>(kind, Arc::new(directory.power_cut()), Durability::None).unwrap().store()),
+        after
+    );
+    check_healthy(&open::<E>(kind, Arc::new(image.unwrap()), Durability::None).unwrap());
 }
 
 #[test]
 fn a_checkpoint_that_a_load_overtakes_has_all_of_it_or_nothing() {
     // When some groups are written.
-    a_checkpoint_is_overtaken_by_a_load::<MemoryEngine>(1);
-    a_checkpoint_is_overtaken_by_a_load::<DiskEngine>(0);
-    a_checkpoint_is_overtaken_by_a_load::<MappedEngine>(0);
+    a_checkpoint_is_overtaken_by_a_load::<AnyEngine>(EngineKind::Memory, 1);
+    a_checkpoint_is_overtaken_by_a_load::<AnyEngine>(EngineKind::Disk, 0);
+    a_checkpoint_is_overtaken_by_a_load::<AnyEngine>(EngineKind::Mapped, 0);
 }
 
 #[test]
 fn a_disk_that_is_full_when_a_load_is_installed_does_not_fail_for_what_was_there_before() {
     let failing = FailingDirectory::new(Arc::new(MemoryDirectory::new("db")));
-    let first = open::<DiskEngine>(Arc::new(failing.clone()), Durability::Sync).unwrap();
+    let first = open::<AnyEngine>(EngineKind::Disk, Arc::new(failing.clone()), Durability::Sync).unwrap();
     let store = first.store();
     name_everything(store).unwrap();
     let mut random = SplitMix64::new(3);

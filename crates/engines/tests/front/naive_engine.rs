@@ -2,7 +2,7 @@
 //! replaying it. It also asserts what resolved mutations promise: an insert finds nothing there, a
 //! delete something, a deleted vertex has no edges, an edge has both ends. Its files are in `naive_files.rs`.
 //!
-//! [`KeepingEngine`] is the same, but keeps indexes: its views answer look-ups by reading everything, exactly by an
+//! One that keeps indexes ([`Keeps::Indexes`]) is the same, but its views answer look-ups by reading everything, exactly by an
 //! ordered index, and by a hash index with one item more, as if its hash met that of the value. It asserts that a
 //! commit brings just those changes of every index that is ready which its mutations come to.
 
@@ -30,8 +30,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Its name in manifests.
-pub const NAME: &str = "naive";
+/// Whether it keeps the entries of indexes.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Keeps {
+    /// The front has them.
+    #[default]
+    NoIndexes,
+    /// It answers look-ups itself.
+    Indexes,
+}
+
+impl Keeps {
+    /// The name of the engine in manifests.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NoIndexes => "naive",
+            Self::Indexes => "naive-indexes",
+        }
+    }
+
+    /// The engine of this name, if it is a naive one.
+    pub fn of_name(name: &str) -> Option<Self> {
+        [Self::NoIndexes, Self::Indexes].into_iter().find(|keeps| keeps.name() == name)
+    }
+}
 
 /// The properties of a vertex or an edge.
 pub type Values = BTreeMap<KeyId, Value>;
@@ -52,7 +74,8 @@ pub struct History {
 
 /// See the file's caption.
 #[derive(Default)]
-pub struct NaiveEngine<const KEEPS_INDEXES: bool = false> {
+pub struct NaiveEngine {
+    pub keeps: Keeps,
     pub history: RwLock<History>,
     /// Where its state is stored, if it was opened.
     pub files: Option<NaiveFiles>,
@@ -64,12 +87,9 @@ pub struct NaiveEngine<const KEEPS_INDEXES: bool = false> {
     pub shared: Mutex<SharedNames>,
 }
 
-/// See the file's caption.
-pub type KeepingEngine = NaiveEngine<true>;
-
 /// Reads a state.
-pub struct NaiveView<'a, const KEEPS_INDEXES: bool> {
-    pub engine: &'a NaiveEngine<KEEPS_INDEXES>,
+pub struct NaiveView<'a> {
+    pub engine: &'a NaiveEngine,
     pub state: &'a State,
     pub timestamp: Timestamp,
 }
@@ -91,7 +111,12 @@ pub fn fresh(properties: &Properties) -> Values {
     values
 }
 
-impl<const KEEPS_INDEXES: bool> NaiveEngine<KEEPS_INDEXES> {
+impl NaiveEngine {
+    /// One without commits and files.
+    pub fn new(keeps: Keeps) -> Self {
+        Self { keeps, ..Self::default() }
+    }
+
     /// Calls `hook` once, in the next commit, when its writes are resolved and the latch is free.
     pub fn before_the_next_latch(&self, hook: impl FnOnce() + Send + 'static) {
         *self.before_latch.lock() = Some(Box::new(hook));
@@ -290,17 +315,17 @@ pub fn end(edge: &EdgeId, side: Direction) -> VertexId {
     if side == Direction::Out { edge.source } else { edge.target }
 }
 
-impl<const KEEPS_INDEXES: bool> Engine for NaiveEngine<KEEPS_INDEXES> {
+impl Engine for NaiveEngine {
     type Pin = Arc<State>;
-    type View<'a> = NaiveView<'a, KEEPS_INDEXES>;
+    type View<'a> = NaiveView<'a>;
     type Topology = NaiveTopology;
     type Prepared = (Vec<Mutation>, IndexChanges);
     type Displaced = Arc<State>;
 
-    const KEEPS_INDEXES: bool = KEEPS_INDEXES;
+    const KEEPS_INDEXES: bool = true;
 
     fn keeps_index(&self, _: IndexId) -> bool {
-        KEEPS_INDEXES
+        self.keeps == Keeps::Indexes
     }
 
     fn pin(&self, timestamp: Timestamp) -> Arc<State> {
@@ -314,7 +339,7 @@ impl<const KEEPS_INDEXES: bool> Engine for NaiveEngine<KEEPS_INDEXES> {
         Arc::new(state)
     }
 
-    fn view<'a>(&'a self, pin: &'a Arc<State>, timestamp: Timestamp) -> NaiveView<'a, KEEPS_INDEXES> {
+    fn view<'a>(&'a self, pin: &'a Arc<State>, timestamp: Timestamp) -> NaiveView<'a> {
         NaiveView { engine: self, state: pin, timestamp }
     }
 
@@ -388,9 +413,9 @@ impl<const KEEPS_INDEXES: bool> Engine for NaiveEngine<KEEPS_INDEXES> {
 
     fn append(&self, timestamp: Timestamp, (mutations, changes): Self::Prepared) -> Arc<State> {
         let before = self.install(timestamp, mutations);
-        match KEEPS_INDEXES {
-            true => self.check_changes(&before, changes),
-            false => assert_eq!(changes, IndexChanges::NONE, "who keeps no indexes hears of none"),
+        match self.keeps {
+            Keeps::Indexes => self.check_changes(&before, changes),
+            Keeps::NoIndexes => assert_eq!(changes, IndexChanges::NONE, "who keeps no indexes hears of none"),
         }
         before
     }
@@ -421,7 +446,7 @@ impl<const KEEPS_INDEXES: bool> Engine for NaiveEngine<KEEPS_INDEXES> {
     }
 }
 
-impl<const KEEPS_INDEXES: bool> NaiveView<'_, KEEPS_INDEXES> {
+impl NaiveView<'_> {
     fn label_of(&self, group: GroupId) -> Option<LabelId> {
         self.engine.history.read().groups.get(group.0 as usize).copied().flatten()
     }
@@ -438,7 +463,7 @@ impl<const KEEPS_INDEXES: bool> NaiveView<'_, KEEPS_INDEXES> {
     }
 }
 
-impl<const KEEPS_INDEXES: bool> View for NaiveView<'_, KEEPS_INDEXES> {
+impl View for NaiveView<'_> {
     fn timestamp(&self) -> Timestamp {
         self.timestamp
     }
@@ -539,7 +564,8 @@ impl<const KEEPS_INDEXES: bool> View for NaiveView<'_, KEEPS_INDEXES> {
             Owner::Label(_) => self.entries::<VertexId>(index).len(),
             Owner::EdgeType(_) => self.entries::<EdgeId>(index).len(),
         };
-        KEEPS_INDEXES.then_some(IndexSize { entries: entries as u64, ..IndexSize::default() })
+        (self.engine.keeps == Keeps::Indexes)
+            .then_some(IndexSize { entries: entries as u64, ..IndexSize::default() })
     }
 
     fn candidates<I: IndexItem>(
@@ -550,7 +576,7 @@ impl<const KEEPS_INDEXES: bool> View for NaiveView<'_, KEEPS_INDEXES> {
         limit: usize,
         items: &mut Vec<I>,
     ) -> Result<IndexAnswer> {
-        if !KEEPS_INDEXES {
+        if self.engine.keeps == Keeps::NoIndexes {
             return Ok(IndexAnswer::No);
         }
         let is_exact = index.kind == IndexKind::Ordered;
@@ -571,7 +597,7 @@ impl<const KEEPS_INDEXES: bool> View for NaiveView<'_, KEEPS_INDEXES> {
         limit: usize,
         pairs: &mut Vec<(Value, I)>,
     ) -> Result<IndexAnswer> {
-        if !KEEPS_INDEXES {
+        if self.engine.keeps == Keeps::NoIndexes {
             return Ok(IndexAnswer::No);
         }
         let (low, high) = if descending { (until, after) } else { (after, until) };

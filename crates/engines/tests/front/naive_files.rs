@@ -5,7 +5,7 @@
 //! its section    N as a varint; 0 if there is no file
 //! ```
 
-use crate::naive_engine::{NAME, NaiveEngine, NaiveView, State, Values, end, fresh};
+use crate::naive_engine::{Keeps, NaiveEngine, NaiveView, State, Values, end, fresh};
 use evergraph_graph::bytes::{Reader, put_varint};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, Result};
@@ -139,15 +139,15 @@ impl PinnedFiles for Pinned {
 }
 
 /// A load before it is installed.
-pub struct NaiveLoad<const KEEPS_INDEXES: bool> {
+pub struct NaiveLoad {
     mutations: Vec<Mutation>,
     groups: BTreeMap<GroupId, LabelId>,
     /// Its groups and the ends of its edges, with nothing else of them.
-    staged: NaiveEngine<KEEPS_INDEXES>,
+    staged: NaiveEngine,
     state: State,
 }
 
-impl<const KEEPS_INDEXES: bool> NaiveEngine<KEEPS_INDEXES> {
+impl NaiveEngine {
     fn files(&self) -> &NaiveFiles {
         self.files.as_ref().expect("a store that is checkpointed was opened")
     }
@@ -165,9 +165,9 @@ fn check_healthy(latch: &LatchState, sources: &CheckpointSources<'_>) -> Checkpo
 }
 
 impl NaiveFiles {
-    fn checkpoint<const KEEPS_INDEXES: bool>(
+    fn checkpoint(
         &self,
-        engine: &NaiveEngine<KEEPS_INDEXES>,
+        engine: &NaiveEngine,
         sources: &CheckpointSources<'_>,
         number: u64,
         progress: &mut OnCheckpointProgress<'_>,
@@ -198,7 +198,7 @@ impl NaiveFiles {
             groups: (sources.groups)(),
             notes,
             has_end_file: true,
-            ..Manifest::empty(NAME, section(number))
+            ..Manifest::empty(engine.keeps.name(), section(number))
         };
         manifest.write(&*self.directory, || check_healthy(&self.timeline.latch(), sources))?;
         let mut made = CheckpointOutcome::new(through, through);
@@ -207,13 +207,13 @@ impl NaiveFiles {
     }
 }
 
-impl<const KEEPS_INDEXES: bool> DurableEngine for NaiveEngine<KEEPS_INDEXES> {
-    type Load = NaiveLoad<KEEPS_INDEXES>;
+impl DurableEngine for NaiveEngine {
+    type Load = NaiveLoad;
 
-    const NEW: &'static str = NAME;
+    const NEW: &'static str = "naive";
 
     fn opens(engine: &str) -> bool {
-        engine == NAME
+        Keeps::of_name(engine).is_some()
     }
 
     fn empty_section(_: &str) -> Vec<u8> {
@@ -236,7 +236,8 @@ impl<const KEEPS_INDEXES: bool> DurableEngine for NaiveEngine<KEEPS_INDEXES> {
         }
         let (mutations, bytes_count) = read(&**directory, number)?;
         let (directory, timeline) = (Arc::clone(directory), Arc::clone(timeline));
-        let mut engine = Self::default();
+        let keeps = Keeps::of_name(&manifest.engine).unwrap_or_default();
+        let mut engine = Self::new(keeps);
         engine.files = Some(NaiveFiles { directory, timeline, present: Mutex::new(number) });
         manifest.groups.iter().for_each(|group| engine.open_group(group.id, group.label));
         if !mutations.is_empty() {
@@ -279,7 +280,7 @@ impl<const KEEPS_INDEXES: bool> DurableEngine for NaiveEngine<KEEPS_INDEXES> {
 
     fn build_load(&self, plan: &LoadPlan<'_>, progress: &mut OnLoadProgress<'_>) -> Result<Self::Load> {
         let LoadPlan { load, numbers, .. } = plan;
-        let (staged, mut state) = (NaiveEngine::<KEEPS_INDEXES>::default(), State::default());
+        let (staged, mut state) = (NaiveEngine::default(), State::default());
         let (mut mutations, mut groups) = (Vec::new(), BTreeMap::new());
         let properties = |names: &[(String, _)], column: &dyn Fn(usize) -> Option<PackedColumn>, row| {
             let keys = names.iter().enumerate();
@@ -406,7 +407,7 @@ impl<const KEEPS_INDEXES: bool> DurableEngine for NaiveEngine<KEEPS_INDEXES> {
             catalogue: source.catalogue().clone(),
             groups: source.groups().to_vec(),
             has_end_file: true,
-            ..Manifest::empty(NAME, section(1))
+            ..Manifest::empty(Self::NEW, section(1))
         };
         Ok((manifest, bytes.len() as u64))
     }
@@ -466,7 +467,7 @@ impl<const KEEPS_INDEXES: bool> DurableEngine for NaiveEngine<KEEPS_INDEXES> {
             catalogue,
             groups: groups.into_values().collect(),
             has_end_file: true,
-            ..Manifest::empty(NAME, section(1))
+            ..Manifest::empty(Self::NEW, section(1))
         };
         let log_bytes = database.finish(&manifest)?;
         let mut salvaged = Salvaged::new(Timestamp(log.through_ts), source.losses, log.left);

@@ -1,10 +1,11 @@
 //! The newest edges of a vertex against a model that sorts: short and long lists, own writes, old
 //! snapshots, merges, declared from the start, later, or never, with an index and without.
 
-use crate::naive_engine::NaiveEngine;
-use crate::test_store::{TestEngine, empty, on_every_engine};
+use crate::naive_engine::{Keeps, NaiveEngine};
+use crate::test_store::{TestEngine, empty, on_every_engine, options};
 use evergraph_bodies::edge_body::HUB_DEGREE;
-use evergraph_disk_engine::engine::DiskEngine;
+use evergraph_engines::engine::AnyEngine;
+use evergraph_engines::kind::EngineKind;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::{EdgeId, KeyId, TypeId, VertexId};
@@ -15,9 +16,6 @@ use evergraph_graph::transaction::{Isolation, Transaction as _};
 use evergraph_graph::value::datetime::DateTime;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView;
-use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
-use evergraph_memory_engine::engine::MemoryEngine;
-use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::engine::Engine;
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::memory::MemoryDirectory;
@@ -306,8 +304,8 @@ enum Order {
     Indexed,
 }
 
-fn run<E: TestEngine>(program: &[(Step, u32)], order: Order, value_type: ValueType) {
-    let store = empty::<E>();
+fn run<E: TestEngine>(kind: E::Kind, program: &[(Step, u32)], order: Order, value_type: ValueType) {
+    let store = empty::<E>(kind);
     let names = prepare(&store, value_type);
     match order {
         Order::None => {}
@@ -340,7 +338,7 @@ proptest! {
 
     #[test]
     fn the_newest_come_first(program in any_program(), order in any_order(), value_type in any_type()) {
-        run::<MemoryEngine>(&program, order, value_type);
+        run::<AnyEngine>(EngineKind::Memory, &program, order, value_type);
     }
 }
 
@@ -349,21 +347,21 @@ proptest! {
 
     #[test]
     fn the_newest_come_first_where_an_engine_keeps_no_order(program in any_program(), order in any_order()) {
-        run::<NaiveEngine>(&program, order, ValueType::I64);
+        run::<NaiveEngine>(Keeps::NoIndexes, &program, order, ValueType::I64);
     }
 
     #[test]
     fn the_newest_come_first_on_the_disk_engine(
         program in any_program(), order in any_order(), value_type in any_type()
     ) {
-        run::<DiskEngine>(&program, order, value_type);
+        run::<AnyEngine>(EngineKind::Disk, &program, order, value_type);
     }
 
     #[test]
     fn the_newest_come_first_on_the_mapped_engine(
         program in any_program(), order in any_order(), value_type in any_type()
     ) {
-        run::<MappedEngine>(&program, order, value_type);
+        run::<AnyEngine>(EngineKind::Mapped, &program, order, value_type);
     }
 }
 
@@ -396,8 +394,8 @@ fn check_ends(view: &impl GraphView, model: &Model, names: &Names) {
 }
 
 /// Whether the engine has hubs.
-fn hubs_are_read_newest_first<E: TestEngine>(counts: &[u32], indexed: bool) -> bool {
-    let store = empty::<E>();
+fn hubs_are_read_newest_first<E: TestEngine>(kind: E::Kind, counts: &[u32], indexed: bool) -> bool {
+    let store = empty::<E>(kind);
     let names = prepare(&store, ValueType::I64);
     declare(&store, &names);
     assert!(!indexed || index(&store));
@@ -430,17 +428,17 @@ fn hubs_are_read_newest_first<E: TestEngine>(counts: &[u32], indexed: bool) -> b
 fn hubs_are_read_newest_first_as_they_become_hubs_grow_and_shrink() {
     // More edges than 16 bits count.
     let hub = HUB_DEGREE as u32;
-    assert!(hubs_are_read_newest_first::<MemoryEngine>(&[hub / 2, hub, 50_000, 60], false));
+    assert!(hubs_are_read_newest_first::<AnyEngine>(EngineKind::Memory, &[hub / 2, hub, 50_000, 60], false));
     // Files cut long lists. The front sorts a list for each of its pages, so this one is shorter.
-    assert!(!hubs_are_read_newest_first::<DiskEngine>(&[500, 2_000, 60], false));
-    assert!(!hubs_are_read_newest_first::<DiskEngine>(&[2_000, 8_000, 60], true));
+    assert!(!hubs_are_read_newest_first::<AnyEngine>(EngineKind::Disk, &[500, 2_000, 60], false));
+    assert!(!hubs_are_read_newest_first::<AnyEngine>(EngineKind::Disk, &[2_000, 8_000, 60], true));
     // Neither does it keep an order.
-    assert!(!hubs_are_read_newest_first::<MappedEngine>(&[500, 2_000, 60], false));
+    assert!(!hubs_are_read_newest_first::<AnyEngine>(EngineKind::Mapped, &[500, 2_000, 60], false));
 }
 
 on_every_engine! {
-    fn an_index_by_source_is_on_edges_and_not_unique<E: TestEngine>() {
-        let store = empty::<E>();
+    fn an_index_by_source_is_on_edges_and_not_unique<E: TestEngine>(kind: E::Kind) {
+        let store = empty::<E>(kind);
         prepare(&store, ValueType::I64);
         for (owner, unique) in [(OwnerName::Label("Node"), false), (OWNER, true)] {
             let request = IndexRequest { owner, key: "at", kind: IndexKind::Newest, unique };
@@ -457,7 +455,7 @@ on_every_engine! {
 
 #[test]
 fn orders_are_made_by_the_first_read_and_counted() {
-    let store = empty::<MemoryEngine>();
+    let store = empty::<AnyEngine>(EngineKind::Memory);
     let names = prepare(&store, ValueType::I64);
     let mut model = Model::new();
     add_many(&store, &names, &mut model, 1000);
@@ -476,9 +474,9 @@ fn orders_are_made_by_the_first_read_and_counted() {
 }
 
 on_every_engine! {
-    fn a_list_that_was_read_newest_first_conflicts_by_that_property_only<E: TestEngine>() {
+    fn a_list_that_was_read_newest_first_conflicts_by_that_property_only<E: TestEngine>(kind: E::Kind) {
         for (touched, commits) in [(0, false), (1, true)] {
-            let store = empty::<E>();
+            let store = empty::<E>(kind);
             let names = prepare(&store, ValueType::I64);
             declare(&store, &names);
             let mut model = Model::new();
@@ -502,8 +500,8 @@ on_every_engine! {
 }
 
 on_every_engine! {
-    fn one_order_is_declared_and_stays<E: TestEngine>() {
-        let store = empty::<E>();
+    fn one_order_is_declared_and_stays<E: TestEngine>(kind: E::Kind) {
+        let store = empty::<E>(kind);
         let names = prepare(&store, ValueType::I64);
         let refused = |key| {
             let error = store.begin().declare_newest_first(names.edge_type, key).unwrap_err();
@@ -537,9 +535,9 @@ on_every_engine! {
 }
 
 /// Bytes of orders that the engine keeps in the end.
-fn an_order_survives<E: DurableEngine>() -> u64 {
+fn an_order_survives<E: TestEngine>(kind: E::Kind) -> u64 {
     let directory = MemoryDirectory::new("db");
-    let options = OpenOptions { durability: Durability::Sync, ..OpenOptions::default() };
+    let options = OpenOptions { durability: Durability::Sync, ..options::<E>(kind) };
     let open =
         |directory: &MemoryDirectory| OpenStore::<E>::open(Arc::new(directory.clone()), &options).unwrap();
     let opened = open(&directory);
@@ -563,7 +561,7 @@ fn an_order_survives<E: DurableEngine>() -> u64 {
 
 #[test]
 fn an_order_is_there_after_a_crash_and_after_a_checkpoint() {
-    assert!(an_order_survives::<MemoryEngine>() > 0, "it is read by its order");
-    assert_eq!(an_order_survives::<DiskEngine>(), 0, "the front sorts");
-    assert_eq!(an_order_survives::<MappedEngine>(), 0, "here too");
+    assert!(an_order_survives::<AnyEngine>(EngineKind::Memory) > 0, "it is read by its order");
+    assert_eq!(an_order_survives::<AnyEngine>(EngineKind::Disk), 0, "the front sorts");
+    assert_eq!(an_order_survives::<AnyEngine>(EngineKind::Mapped), 0, "here too");
 }

@@ -1,8 +1,9 @@
 //! Notes and their owner: each note with the commit that it belongs to, and nobody else's writes.
 
 use crate::model::{Model, dump};
-use crate::test_store::on_every_engine;
-use evergraph_disk_engine::engine::DiskEngine;
+use crate::test_store::{TestEngine, on_every_engine, options};
+use evergraph_engines::engine::AnyEngine;
+use evergraph_engines::kind::EngineKind;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::VertexId;
 use evergraph_graph::index::IndexKind;
@@ -11,8 +12,6 @@ use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::transaction::{Isolation, NewEdge, Transaction as _};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView;
-use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
-use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::engine::Engine;
@@ -38,8 +37,8 @@ pub const POSITION: &str = "position";
 /// Notes by name, as text.
 pub type Texts = BTreeMap<String, String>;
 
-pub fn open<E: DurableEngine>(directory: &MemoryDirectory) -> OpenStore<E> {
-    OpenStore::open(Arc::new(directory.clone()), &OpenOptions::default()).unwrap()
+pub fn open<E: TestEngine>(kind: E::Kind, directory: &MemoryDirectory) -> OpenStore<E> {
+    OpenStore::open(Arc::new(directory.clone()), &options::<E>(kind)).unwrap()
 }
 
 fn checkpoint<E: DurableEngine>(open: &OpenStore<E>) {
@@ -55,8 +54,8 @@ pub fn state<E: Engine>(store: &Store<E>) -> (Model, Texts) {
     (dump(&snapshot, 100), snapshot.notes().iter().map(text).collect())
 }
 
-pub fn state_of<E: DurableEngine>(directory: &MemoryDirectory) -> (Model, Texts) {
-    state(open::<E>(directory).store())
+pub fn state_of<E: TestEngine>(kind: E::Kind, directory: &MemoryDirectory) -> (Model, Texts) {
+    state(open::<E>(kind, directory).store())
 }
 
 /// One person, and the notes that belong to him.
@@ -109,8 +108,8 @@ fn is_refused_by_older_versions(directory: &MemoryDirectory) -> bool {
 }
 
 on_every_engine! {
-    fn every_snapshot_sees_the_notes_of_its_commit<E: DurableEngine>() {
-        let open = open::<E>(&MemoryDirectory::new("db"));
+    fn every_snapshot_sees_the_notes_of_its_commit<E: TestEngine>(kind: E::Kind) {
+        let open = open::<E>(kind, &MemoryDirectory::new("db"));
         let mut ownership = open.own(SOURCE).unwrap();
         let mut seen = vec![(open.store().snapshot(), state(open.store()))];
         for number in 0..20 {
@@ -135,21 +134,21 @@ on_every_engine! {
         }
     }
 
-    fn notes_are_there_again_whenever_the_power_is_cut<E: DurableEngine>() {
+    fn notes_are_there_again_whenever_the_power_is_cut<E: TestEngine>(kind: E::Kind) {
         let directory = MemoryDirectory::new("db");
-        let first = open::<E>(&directory);
+        let first = open::<E>(kind, &directory);
         let mut ownership = first.own(SOURCE).unwrap();
         for number in 0..9 {
             commit(&mut ownership, number);
-            assert_eq!(state_of::<E>(&directory.power_cut()), state(first.store()));
+            assert_eq!(state_of::<E>(kind, &directory.power_cut()), state(first.store()));
             if number % 3 == 1 {
                 checkpoint(&first);
                 let image = directory.power_cut();
-                assert_eq!(state_of::<E>(&image), state(first.store()), "a note is not in the manifest");
+                assert_eq!(state_of::<E>(kind, &image), state(first.store()), "a note is not in the manifest");
             }
         }
         let image = directory.power_cut();
-        let again = open::<E>(&image);
+        let again = open::<E>(kind, &image);
         assert_eq!(again.store().source().as_deref(), Some(SOURCE));
         let mut ownership = again.own(SOURCE).unwrap();
         assert_eq!(again.store().timeline().published(), first.store().timeline().published(), "no commit for it");
@@ -157,12 +156,12 @@ on_every_engine! {
         let last = state(again.store());
         again.close().unwrap();
         drop((again, ownership));
-        assert_eq!(state_of::<E>(&image), last);
+        assert_eq!(state_of::<E>(kind, &image), last);
     }
 
-    fn an_older_version_refuses_a_database_before_its_log_has_a_note<E: DurableEngine>() {
+    fn an_older_version_refuses_a_database_before_its_log_has_a_note<E: TestEngine>(kind: E::Kind) {
         let directory = MemoryDirectory::new("db");
-        let first = open::<E>(&directory);
+        let first = open::<E>(kind, &directory);
         checkpoint(&first);
         assert!(!is_refused_by_older_versions(&directory));
         let mut ownership = first.own(SOURCE).unwrap();
@@ -176,12 +175,12 @@ on_every_engine! {
         assert!(is_refused_by_older_versions(&directory.power_cut()));
         checkpoint(&first);
         assert!(!is_refused_by_older_versions(&directory));
-        let (graph, texts) = state_of::<E>(&directory.power_cut());
+        let (graph, texts) = state_of::<E>(kind, &directory.power_cut());
         assert_eq!((graph.vertices.len(), texts), (1, Texts::new()));
     }
 
-    fn a_checkpoint_that_fails_leaves_a_database_without_an_owner<E: DurableEngine>() {
-        let open = open::<E>(&MemoryDirectory::new("db"));
+    fn a_checkpoint_that_fails_leaves_a_database_without_an_owner<E: TestEngine>(kind: E::Kind) {
+        let open = open::<E>(kind, &MemoryDirectory::new("db"));
         let store = open.store();
         let mut fails = || Err(Error::new(ErrorKind::Limit, "the disk is full"));
         let refused = store.own(SOURCE, &mut fails).map(drop).unwrap_err();
@@ -190,9 +189,9 @@ on_every_engine! {
         assert!(open.own(SOURCE).is_ok());
     }
 
-    fn nobody_but_the_owner_writes_and_the_first_write_says_so<E: DurableEngine>() {
+    fn nobody_but_the_owner_writes_and_the_first_write_says_so<E: TestEngine>(kind: E::Kind) {
         let directory = MemoryDirectory::new("db");
-        let first = open::<E>(&directory);
+        let first = open::<E>(kind, &directory);
         let store = first.store();
         let (label, knows, name, ends) = store.transact(|tx| {
             let (label, knows, name) = (tx.label("Person")?, tx.edge_type("KNOWS")?, tx.key("name")?);
@@ -239,7 +238,7 @@ on_every_engine! {
         first.close().unwrap();
         drop(first);
 
-        let again = open::<E>(&directory);
+        let again = open::<E>(kind, &directory);
         refusals(again.store());
         assert_eq!(state(again.store()), last);
         again.own(SOURCE).unwrap().release().unwrap();
@@ -247,8 +246,8 @@ on_every_engine! {
         assert_eq!((again.store().source(), again.store().snapshot().notes().len()), (None, 0));
     }
 
-    fn indexes_come_and_go_beside_the_owner<E: DurableEngine>() {
-        let open = open::<E>(&MemoryDirectory::new("db"));
+    fn indexes_come_and_go_beside_the_owner<E: TestEngine>(kind: E::Kind) {
+        let open = open::<E>(kind, &MemoryDirectory::new("db"));
         let mut ownership = open.own(SOURCE).unwrap();
         commit(&mut ownership, 1);
         let request = |key, kind, unique| IndexRequest { owner: OwnerName::Label("Person"), key, kind, unique };
@@ -280,9 +279,9 @@ on_every_engine! {
         assert_eq!(state(open.store()).0.vertices.len(), 3);
     }
 
-    fn one_owner_holds_a_database_and_one_transaction_of_his_is_open<E: DurableEngine>() {
+    fn one_owner_holds_a_database_and_one_transaction_of_his_is_open<E: TestEngine>(kind: E::Kind) {
         let directory = MemoryDirectory::new("db");
-        let open = open::<E>(&directory);
+        let open = open::<E>(kind, &directory);
         assert_eq!(open.own("").map(drop).unwrap_err().kind(), ErrorKind::Invalid);
         let mut ownership = open.own(SOURCE).unwrap();
         assert_eq!(ownership.source(), SOURCE);
@@ -305,8 +304,8 @@ on_every_engine! {
         assert!(open.own("postgres://other").is_ok());
     }
 
-    fn notes_are_read_back_and_the_note_of_the_owner_is_not_its_to_change<E: DurableEngine>() {
-        let open = open::<E>(&MemoryDirectory::new("db"));
+    fn notes_are_read_back_and_the_note_of_the_owner_is_not_its_to_change<E: TestEngine>(kind: E::Kind) {
+        let open = open::<E>(kind, &MemoryDirectory::new("db"));
         let mut ownership = open.own(SOURCE).unwrap();
         commit(&mut ownership, 1);
         let mut transaction = ownership.begin().unwrap();
@@ -329,9 +328,9 @@ on_every_engine! {
         assert_eq!(state(open.store()).1, texts);
     }
 
-    fn copies_have_the_notes_of_their_moment<E: DurableEngine>() {
+    fn copies_have_the_notes_of_their_moment<E: TestEngine>(kind: E::Kind) {
         let directory = MemoryDirectory::new("db");
-        let first = open::<E>(&directory);
+        let first = open::<E>(kind, &directory);
         let mut ownership = first.own(SOURCE).unwrap();
         commit(&mut ownership, 1);
         checkpoint(&first);
@@ -340,24 +339,24 @@ on_every_engine! {
         let (backup, converted) = (MemoryDirectory::new("backup"), MemoryDirectory::new("converted"));
         first.backup(&backup, &mut |_| ControlFlow::Continue(())).unwrap();
         let target: Arc<dyn Directory> = Arc::new(converted.clone());
-        first.convert::<E>(E::NEW, &target, &mut |_, _, _| ControlFlow::Continue(())).unwrap();
+        first.convert::<E>(E::name(kind), &target, &mut |_, _, _| ControlFlow::Continue(())).unwrap();
         commit(&mut ownership, 3);
         for copy in [&backup, &converted] {
             assert!(is_refused_by_older_versions(copy));
-            assert_eq!(state_of::<E>(copy), before);
-            assert_refused(open::<E>(copy).store().transact(|tx| tx.label("Other")));
+            assert_eq!(state_of::<E>(kind, copy), before);
+            assert_refused(open::<E>(kind, copy).store().transact(|tx| tx.label("Other")));
         }
     }
 
-    fn a_salvage_drops_notes_and_says_so<E: DurableEngine>() {
+    fn a_salvage_drops_notes_and_says_so<E: TestEngine>(kind: E::Kind) {
         let saved = |directory: &MemoryDirectory| {
             let target = MemoryDirectory::new("saved");
             let new: Arc<dyn Directory> = Arc::new(target.clone());
             let made = salvage::<E>(directory, &new, &mut |_, _, _| ControlFlow::Continue(())).unwrap();
-            (made, open::<E>(&target))
+            (made, open::<E>(kind, &target))
         };
         let directory = MemoryDirectory::new("db");
-        let first = open::<E>(&directory);
+        let first = open::<E>(kind, &directory);
         let mut ownership = first.own(SOURCE).unwrap();
         for number in 1..3 {
             // From the log alone, and from the manifest.
@@ -406,9 +405,9 @@ fn position<E: Engine>(snapshot: &Snapshot<E>) -> i64 {
 }
 
 /// The invariant of a replica: at every moment that a reader can see, graph and position are of one commit.
-fn readers_see_graph_and_position_of_one_commit<E: DurableEngine>(durability: Durability) {
+fn readers_see_graph_and_position_of_one_commit<E: TestEngine>(kind: E::Kind, durability: Durability) {
     const COMMITS: i64 = 300;
-    let options = OpenOptions { durability, checkpoint_after_bytes: 4000, ..OpenOptions::default() };
+    let options = OpenOptions { durability, checkpoint_after_bytes: 4000, ..options::<E>(kind) };
     let open = OpenStore::<E>::open(Arc::new(MemoryDirectory::new("db")), &options).unwrap();
     let mut ownership = open.own(SOURCE).unwrap();
     commit(&mut ownership, 0);
@@ -445,17 +444,17 @@ fn readers_see_graph_and_position_of_one_commit<E: DurableEngine>(durability: Du
 #[test]
 fn readers_see_graph_and_position_of_one_commit_on_every_engine() {
     for durability in [Durability::Sync, Durability::Interval(Duration::from_millis(2))] {
-        readers_see_graph_and_position_of_one_commit::<MemoryEngine>(durability);
-        readers_see_graph_and_position_of_one_commit::<DiskEngine>(durability);
-        readers_see_graph_and_position_of_one_commit::<MappedEngine>(durability);
+        readers_see_graph_and_position_of_one_commit::<AnyEngine>(EngineKind::Memory, durability);
+        readers_see_graph_and_position_of_one_commit::<AnyEngine>(EngineKind::Disk, durability);
+        readers_see_graph_and_position_of_one_commit::<AnyEngine>(EngineKind::Mapped, durability);
     }
 }
 
 /// An owner's transaction of a thousand edges of each source, in one commit, taken back in the next.
-fn an_owners_transaction_is_as_large_as_it_likes<E: DurableEngine>(sources: usize) {
+fn an_owners_transaction_is_as_large_as_it_likes<E: TestEngine>(kind: E::Kind, sources: usize) {
     const TARGETS: usize = 1000;
     let directory = MemoryDirectory::new("db");
-    let first = open::<E>(&directory);
+    let first = open::<E>(kind, &directory);
     let ends = first.store().transact(|tx| {
         let label = tx.label("Person")?;
         tx.edge_type("KNOWS")?;
@@ -482,7 +481,7 @@ fn an_owners_transaction_is_as_large_as_it_likes<E: DurableEngine>(sources: usiz
     let count = |store: &Store<E>| store.snapshot().statistics().unwrap().edges[0].1;
     assert_eq!(count(first.store()), (sources * TARGETS) as u64);
     let image = directory.power_cut();
-    let again = open::<E>(&image);
+    let again = open::<E>(kind, &image);
     assert_eq!(count(again.store()), (sources * TARGETS) as u64);
     assert_eq!(again.store().snapshot().note(POSITION).as_deref(), Some(&b"1"[..]));
     let mut ownership = again.own(SOURCE).unwrap();
@@ -496,23 +495,23 @@ fn an_owners_transaction_is_as_large_as_it_likes<E: DurableEngine>(sources: usiz
 
 #[test]
 fn an_owners_transaction_has_more_than_a_million_writes_in_memory() {
-    an_owners_transaction_is_as_large_as_it_likes::<MemoryEngine>(1001);
+    an_owners_transaction_is_as_large_as_it_likes::<AnyEngine>(EngineKind::Memory, 1001);
 }
 
 #[test]
 fn an_owners_transaction_has_many_writes_on_disk() {
-    an_owners_transaction_is_as_large_as_it_likes::<DiskEngine>(150);
+    an_owners_transaction_is_as_large_as_it_likes::<AnyEngine>(EngineKind::Disk, 150);
 }
 
 #[test]
 fn an_owners_transaction_has_many_writes_in_mapped_files() {
-    an_owners_transaction_is_as_large_as_it_likes::<MappedEngine>(150);
+    an_owners_transaction_is_as_large_as_it_likes::<AnyEngine>(EngineKind::Mapped, 150);
 }
 
 #[test]
 fn the_limit_of_bytes_holds_for_an_owner_too() {
     let options = OpenOptions { transaction_bytes_max: 10_000, ..OpenOptions::default() };
-    let open = OpenStore::<MemoryEngine>::open(Arc::new(MemoryDirectory::new("db")), &options).unwrap();
+    let open = OpenStore::<AnyEngine>::open(Arc::new(MemoryDirectory::new("db")), &options).unwrap();
     let mut ownership = open.own(SOURCE).unwrap();
     let mut transaction = ownership.begin().unwrap();
     let label = transaction.label("Person").unwrap();
@@ -529,7 +528,7 @@ fn the_limit_of_bytes_holds_for_an_owner_too() {
 #[test]
 fn a_hundred_thousand_notes_are_kept_and_changed_one_by_one() {
     let directory = MemoryDirectory::new("db");
-    let first = open::<MemoryEngine>(&directory);
+    let first = open::<AnyEngine>(EngineKind::Memory, &directory);
     let mut ownership = first.own(SOURCE).unwrap();
     let mut transaction = ownership.begin().unwrap();
     for number in 0..100_000 {
@@ -546,6 +545,6 @@ fn a_hundred_thousand_notes_are_kept_and_changed_one_by_one() {
     assert_eq!((before.notes().len(), first.store().snapshot().notes().len()), (100_001, 100_001 - 200 + 1));
     assert!(before.note(POSITION).is_none());
     checkpoint(&first);
-    let again = open::<MemoryEngine>(&directory.power_cut());
+    let again = open::<AnyEngine>(EngineKind::Memory, &directory.power_cut());
     assert!(again.store().snapshot().notes() == first.store().snapshot().notes());
 }

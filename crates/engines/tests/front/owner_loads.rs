@@ -2,7 +2,7 @@
 
 use crate::model::dump;
 use crate::notes::{POSITION, SOURCE, commit, load, open, state, state_of};
-use crate::test_store::on_every_engine;
+use crate::test_store::{TestEngine, on_every_engine};
 use evergraph_graph::column::Column;
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::{KeyId, VertexId};
@@ -47,9 +47,9 @@ fn refused<E: DurableEngine>(
 }
 
 on_every_engine! {
-    fn a_load_has_its_notes_and_changes_or_none_is_there<E: DurableEngine>() {
+    fn a_load_has_its_notes_and_changes_or_none_is_there<E: TestEngine>(kind: E::Kind) {
         let directory = MemoryDirectory::new("db");
-        let first = open::<E>(&directory);
+        let first = open::<E>(kind, &directory);
         let mut ownership = first.own(SOURCE).unwrap();
         commit(&mut ownership, 1);
         let before = state(first.store());
@@ -72,15 +72,15 @@ on_every_engine! {
         assert_eq!(dump(&old, 100), before.0, "an older snapshot sees what was there before");
         assert!(!images.is_empty());
         for image in images {
-            assert_eq!(state_of::<E>(&image), before);
+            assert_eq!(state_of::<E>(kind, &image), before);
         }
-        assert_eq!(state_of::<E>(&directory.power_cut()), after);
+        assert_eq!(state_of::<E>(kind, &directory.power_cut()), after);
         commit(&mut ownership, 2);
-        assert_eq!(state_of::<E>(&directory.power_cut()), state(first.store()));
+        assert_eq!(state_of::<E>(kind, &directory.power_cut()), state(first.store()));
     }
 
-    fn a_load_that_changes_what_it_may_not_leaves_everything<E: DurableEngine>() {
-        let first = open::<E>(&MemoryDirectory::new("db"));
+    fn a_load_that_changes_what_it_may_not_leaves_everything<E: TestEngine>(kind: E::Kind) {
+        let first = open::<E>(kind, &MemoryDirectory::new("db"));
         let mut ownership = first.own(SOURCE).unwrap();
         commit(&mut ownership, 1);
         let person = state(first.store()).0.vertices.keys().copied().next().unwrap();
@@ -104,9 +104,9 @@ on_every_engine! {
         refused(&first, &mut ownership, std::slice::from_ref(change), "index");
     }
 
-    fn a_load_that_changes_a_value_forgets_what_was_known_of_it<E: DurableEngine>() {
+    fn a_load_that_changes_a_value_forgets_what_was_known_of_it<E: TestEngine>(kind: E::Kind) {
         let directory = MemoryDirectory::new("db");
-        let first = open::<E>(&directory);
+        let first = open::<E>(kind, &directory);
         let mut ownership = first.own(SOURCE).unwrap();
         commit(&mut ownership, 1);
         commit(&mut ownership, 2);
@@ -137,7 +137,7 @@ on_every_engine! {
         assert_eq!(of(first.store(), meta), [None, None]);
         renamed.properties = kept.into_iter().collect();
         load_with(&[renamed]);
-        let again = open::<E>(&directory.power_cut());
+        let again = open::<E>(kind, &directory.power_cut());
         assert_eq!(of(again.store(), name), [Some(Value::I64(78)), None]);
         assert_eq!(of(again.store(), meta), [Some(known), None]);
     }

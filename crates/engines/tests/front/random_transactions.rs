@@ -2,16 +2,15 @@
 //! exactly where the rules say, and snapshots that stay what they were.
 
 use crate::model::{Effects, Model, ModelTransaction, Values, dump};
-use crate::naive_engine::NaiveEngine;
+use crate::naive_engine::{Keeps, NaiveEngine};
 use crate::test_store::{TestEngine, empty};
-use evergraph_disk_engine::engine::DiskEngine;
+use evergraph_engines::engine::AnyEngine;
+use evergraph_engines::kind::EngineKind;
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::transaction::{NewEdge, Transaction as _};
 use evergraph_graph::value::Value;
 use evergraph_graph::view::GraphView;
-use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
-use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::snapshot::handle::Snapshot;
 use evergraph_storage::store::Store;
 use evergraph_storage::transaction::handle::Transaction;
@@ -108,8 +107,8 @@ fn pick<T: Copy>(items: impl Iterator<Item = T>, at: u8) -> Option<T> {
 }
 
 impl<E: TestEngine> World<E> {
-    fn new() -> Self {
-        let store = empty::<E>();
+    fn new(kind: E::Kind) -> Self {
+        let store = empty::<E>(kind);
         let names = prepare_names(&store);
         let (head, commits) = (Model::default(), Vec::new());
         Self { store, names, head, commits, slots: [None, None, None], snapshots: Vec::new() }
@@ -155,7 +154,8 @@ impl<E: TestEngine> World<E> {
                 self.commits.push(effects.renamed(&committed.renamed));
             }
             Err(error) => {
-                let is_forgotten = E::FORGETS && error.to_string().contains("began too long ago");
+                let is_forgotten =
+                    self.store.engine().forgets() && error.to_string().contains("began too long ago");
                 assert!((conflict || is_forgotten) && error.is_conflict(), "no conflict: {error}");
             }
         }
@@ -290,8 +290,8 @@ impl<E: TestEngine> Open<E> {
     }
 }
 
-fn run<E: TestEngine>(steps: Vec<(usize, Step)>) {
-    let mut world = World::<E>::new();
+fn run<E: TestEngine>(kind: E::Kind, steps: Vec<(usize, Step)>) {
+    let mut world = World::<E>::new(kind);
     for (slot, step) in steps {
         world.step(slot, step);
     }
@@ -305,21 +305,21 @@ fn any_program() -> impl Strategy<Value = Vec<(usize, Step)>> {
 proptest! {
     #[test]
     fn random_transactions_do_what_the_model_does(program in any_program()) {
-        run::<NaiveEngine>(program);
+        run::<NaiveEngine>(Keeps::NoIndexes, program);
     }
 
     #[test]
     fn random_transactions_on_the_memory_engine_do_what_the_model_does(program in any_program()) {
-        run::<MemoryEngine>(program);
+        run::<AnyEngine>(EngineKind::Memory, program);
     }
 
     #[test]
     fn random_transactions_on_the_disk_engine_do_what_the_model_does(program in any_program()) {
-        run::<DiskEngine>(program);
+        run::<AnyEngine>(EngineKind::Disk, program);
     }
 
     #[test]
     fn random_transactions_on_the_mapped_engine_do_what_the_model_does(program in any_program()) {
-        run::<MappedEngine>(program);
+        run::<AnyEngine>(EngineKind::Mapped, program);
     }
 }

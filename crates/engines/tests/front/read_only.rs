@@ -1,7 +1,7 @@
 //! Stores without a log: one that reads all that the log held, and refuses every change by naming who may make it; and one
 //! that reads beside a store that writes.
 
-use crate::naive_engine::NaiveEngine;
+use crate::naive_engine::{Keeps, NaiveEngine};
 use crate::test_store::{TestEngine, on_every_engine, open, read_only};
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::index::IndexKind;
@@ -25,9 +25,9 @@ use evergraph_storage::timeline::shared_readable::SharedReadable;
 use std::sync::Arc;
 
 on_every_engine! {
-    fn what_another_process_writes_is_read_and_not_changed<E: TestEngine>() {
+    fn what_another_process_writes_is_read_and_not_changed<E: TestEngine>(kind: E::Kind) {
         let directory = MemoryDirectory::new("db");
-        let writer = open::<E>(&directory, Durability::Sync).unwrap();
+        let writer = open::<E>(kind, &directory, Durability::Sync).unwrap();
         let (label, key, vertex) = writer
             .transact(|transaction| {
                 let (label, key) = (transaction.label("Person")?, transaction.key("name")?);
@@ -38,7 +38,7 @@ on_every_engine! {
         let before = directory.list().unwrap();
 
         for (process, text) in [(Some(4711), "written in process 4711"), (None, "open it to be written")] {
-            let store = read_only::<E>(&directory, process).unwrap();
+            let store = read_only::<E>(kind, &directory, process).unwrap();
             assert_eq!(store.snapshot().vertex_property_map(vertex).unwrap(), [(key, Value::from("Ada"))]);
             let refused = |error: evergraph_graph::error::Error| {
                 assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
@@ -78,7 +78,7 @@ impl SharedReadable for OtherTimeline {
 #[test]
 fn a_store_that_reads_beside_one_that_writes_sees_commits_and_names_at_once() {
     let directory = MemoryDirectory::new("db");
-    let writer = open::<NaiveEngine>(&directory, Durability::Sync).unwrap();
+    let writer = open::<NaiveEngine>(Keeps::NoIndexes, &directory, Durability::Sync).unwrap();
     let shared: Arc<dyn SharedReadable> = Arc::new(OtherTimeline(Arc::clone(writer.timeline())));
     let reader = Store::assemble_reader(ReaderParts {
         engine: Arc::clone(writer.engine()),

@@ -1,9 +1,7 @@
 //! What the front promises, one rule a test, on every engine.
 
 use crate::model::dump;
-use crate::naive_engine::{KeepingEngine, NaiveEngine};
-use crate::test_store::{TestEngine, empty, open, open_on};
-use evergraph_disk_engine::engine::DiskEngine;
+use crate::test_store::{TestEngine, empty, on_every_engine, open, open_on};
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, ErrorKind};
@@ -16,8 +14,6 @@ use evergraph_graph::value::collection::{List, Map};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_graph::view::{EdgeCursor, Freeze, GraphView, NeighborBatch, NeighborCursor};
-use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
-use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::MemoryDirectory;
@@ -27,25 +23,9 @@ use evergraph_storage::transaction::latch::LoadingGate;
 use std::io::ErrorKind as IoKind;
 use std::sync::Arc;
 
-/// Runs a test on every engine.
-macro_rules! on_every_engine {
-    ($($(#[$attribute:meta])* fn $name:ident<$engine:ident: TestEngine>() $body:block)*) => {$(
-        $(#[$attribute])*
-        #[test]
-        fn $name() {
-            fn body<$engine: TestEngine>() $body
-            body::<NaiveEngine>();
-            body::<KeepingEngine>();
-            body::<MemoryEngine>();
-            body::<DiskEngine>();
-            body::<MappedEngine>();
-        }
-    )*};
-}
-
 /// A store with two people who know nobody.
-fn people<E: TestEngine>() -> (Store<E>, LabelId, TypeId, KeyId, [VertexId; 2]) {
-    let store = empty::<E>();
+fn people<E: TestEngine>(kind: E::Kind) -> (Store<E>, LabelId, TypeId, KeyId, [VertexId; 2]) {
+    let store = empty::<E>(kind);
     let mut setup = store.begin();
     let (label, key) = (setup.label("Person").unwrap(), setup.key("name").unwrap());
     let edge_type = setup.edge_type("KNOWS").unwrap();
@@ -62,8 +42,8 @@ fn look_up<G: GraphView>(view: &G, label: LabelId, key: KeyId, value: Value) -> 
 }
 
 on_every_engine! {
-    fn what_is_known_of_a_value_goes_with_it_and_is_no_property_of_the_vertex<E: TestEngine>() {
-        let (store, label, _, name, [ada, bob]) = people::<E>();
+    fn what_is_known_of_a_value_goes_with_it_and_is_no_property_of_the_vertex<E: TestEngine>(kind: E::Kind) {
+        let (store, label, _, name, [ada, bob]) = people::<E>(kind);
         let known = Value::List(List::new(vec![Value::Map(Map::default())]).unwrap());
         let new_known = Value::List(List::new(vec![Value::Map(Map::default()); 2]).unwrap());
         let meta = store
@@ -102,8 +82,8 @@ on_every_engine! {
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
     }
 
-    fn no_changes_of_a_vertex_that_goes_meanwhile_are_no_write<E: TestEngine>() {
-        let (store, label, _, key, [ada, _]) = people::<E>();
+    fn no_changes_of_a_vertex_that_goes_meanwhile_are_no_write<E: TestEngine>(kind: E::Kind) {
+        let (store, label, _, key, [ada, _]) = people::<E>(kind);
         let request =
             IndexRequest { owner: OwnerName::Label("Person"), key: "name", kind: IndexKind::Hash, unique: true };
         store.create_index(&request, &mut |_| Ok(())).unwrap();
@@ -119,8 +99,8 @@ on_every_engine! {
         assert_eq!(labels, [None]);
     }
 
-    fn parallel_edges_never_conflict_and_the_later_is_renamed<E: TestEngine>() {
-        let (store, _, knows, _, [ada, bob]) = people::<E>();
+    fn parallel_edges_never_conflict_and_the_later_is_renamed<E: TestEngine>(kind: E::Kind) {
+        let (store, _, knows, _, [ada, bob]) = people::<E>(kind);
         let (mut first, mut second) = (store.begin(), store.begin());
         let edge = first.add_edge(ada, knows, bob, &[]).unwrap();
         assert_eq!(second.add_edge(ada, knows, bob, &[]).unwrap(), edge);
@@ -134,8 +114,8 @@ on_every_engine! {
         assert_eq!(counts, [3]);
     }
 
-    fn concurrent_first_uses_of_a_name_agree_and_the_second_is_no_news<E: TestEngine>() {
-        let store = empty::<E>();
+    fn concurrent_first_uses_of_a_name_agree_and_the_second_is_no_news<E: TestEngine>(kind: E::Kind) {
+        let store = empty::<E>(kind);
         let (mut first, mut second) = (store.begin(), store.begin());
         let label = first.label("Person").unwrap();
         assert_eq!(second.label("Person").unwrap(), label);
@@ -151,8 +131,8 @@ on_every_engine! {
         assert_eq!(store.snapshot().statistics().unwrap().vertices, [(label, 2)]);
     }
 
-    fn two_types_for_one_property_are_a_conflict_that_the_second_try_settles<E: TestEngine>() {
-        let (store, label, ..) = people::<E>();
+    fn two_types_for_one_property_are_a_conflict_that_the_second_try_settles<E: TestEngine>(kind: E::Kind) {
+        let (store, label, ..) = people::<E>(kind);
         let (mut first, mut second) = (store.begin(), store.begin());
         let key = first.key("age").unwrap();
         assert_eq!(second.key("age").unwrap(), key);
@@ -165,8 +145,8 @@ on_every_engine! {
         assert_eq!(values, [(key, Value::I64(2))]);
     }
 
-    fn edges_teach_the_catalogue_which_labels_they_join<E: TestEngine>() {
-        let (store, person, knows, _, [ada, _]) = people::<E>();
+    fn edges_teach_the_catalogue_which_labels_they_join<E: TestEngine>(kind: E::Kind) {
+        let (store, person, knows, _, [ada, _]) = people::<E>(kind);
         let post = store.transact(|transaction| {
             let post = transaction.label("Post")?;
             let vertex = transaction.add_vertex(post, &[])?;
@@ -177,8 +157,8 @@ on_every_engine! {
         assert_eq!(store.catalogue().joins(knows).collect::<Vec<_>>(), [(person, post)]);
     }
 
-    fn a_roll_back_returns_its_ids_and_a_delete_does_not<E: TestEngine>() {
-        let (store, label, ..) = people::<E>();
+    fn a_roll_back_returns_its_ids_and_a_delete_does_not<E: TestEngine>(kind: E::Kind) {
+        let (store, label, ..) = people::<E>(kind);
         let mut dropped = store.begin();
         let id = dropped.add_vertex(label, &[]).unwrap();
         drop(dropped);
@@ -194,8 +174,8 @@ on_every_engine! {
         assert!(transaction.add_vertex(label, &[]).unwrap() > gone);
     }
 
-    fn a_conflict_names_what_both_wanted_in_the_users_words<E: TestEngine>() {
-        let (store, _, knows, key, [ada, bob]) = people::<E>();
+    fn a_conflict_names_what_both_wanted_in_the_users_words<E: TestEngine>(kind: E::Kind) {
+        let (store, _, knows, key, [ada, bob]) = people::<E>(kind);
         let set = || {
             let mut transaction = store.begin();
             transaction.set_vertex_property(ada, key, Some(Value::from("eve"))).unwrap();
@@ -213,8 +193,8 @@ on_every_engine! {
         assert_eq!(text, "another transaction changed edge v0-[KNOWS]->v1 first: run this one again");
     }
 
-    fn a_write_that_fails_leaves_the_transaction_as_it_was<E: TestEngine>() {
-        let (store, label, knows, key, [ada, bob]) = people::<E>();
+    fn a_write_that_fails_leaves_the_transaction_as_it_was<E: TestEngine>(kind: E::Kind) {
+        let (store, label, knows, key, [ada, bob]) = people::<E>(kind);
         let mut transaction = store.begin();
         let nobody = VertexId(4000);
         let wrong = [(key, Value::I32(1))];
@@ -237,8 +217,8 @@ on_every_engine! {
         assert_eq!(store.timeline().published(), before);
     }
 
-    fn a_batch_of_edges_is_put_whole_or_not_at_all<E: TestEngine>() {
-        let (store, _, knows, key, [ada, bob]) = people::<E>();
+    fn a_batch_of_edges_is_put_whole_or_not_at_all<E: TestEngine>(kind: E::Kind) {
+        let (store, _, knows, key, [ada, bob]) = people::<E>(kind);
         let request = IndexRequest { owner: OwnerName::EdgeType("KNOWS"), key: "name", kind: IndexKind::Hash, unique: true };
         store.create_index(&request, &mut |_| Ok(())).unwrap();
         let names = ["a", "b", "c"].map(|name| [(key, Value::from(name))]);
@@ -267,9 +247,9 @@ on_every_engine! {
 
     /// Cursors counted what they had handed out: who deleted it passed over as many edges with each batch, so that
     /// `g.V(1).outE().drop()` left a half of a list of 2,048.
-    fn own_writes_between_two_batches_neither_hide_an_edge_nor_give_one_twice<E: TestEngine>() {
+    fn own_writes_between_two_batches_neither_hide_an_edge_nor_give_one_twice<E: TestEngine>(kind: E::Kind) {
         for limit in [1, 2, 3, 5, 100] {
-            let (store, label, knows, _, [ada, bob]) = people::<E>();
+            let (store, label, knows, _, [ada, bob]) = people::<E>(kind);
             let all = store.transact(|transaction| {
                 let likes = transaction.edge_type("LIKES")?;
                 let mut all = vec![transaction.add_edge(ada, likes, ada, &[])?];
@@ -319,8 +299,8 @@ on_every_engine! {
 
     /// A delete of a vertex won over a property set meanwhile on an edge that ended there: on one that
     /// started there it was a conflict already.
-    fn a_vertex_is_not_deleted_over_a_property_set_meanwhile_on_an_edge_of_either_side<E: TestEngine>() {
-        let (store, _, knows, key, [ada, bob]) = people::<E>();
+    fn a_vertex_is_not_deleted_over_a_property_set_meanwhile_on_an_edge_of_either_side<E: TestEngine>(kind: E::Kind) {
+        let (store, _, knows, key, [ada, bob]) = people::<E>(kind);
         let edges = store.transact(|transaction| {
             Ok([transaction.add_edge(ada, knows, bob, &[])?, transaction.add_edge(bob, knows, ada, &[])?])
         });
@@ -340,8 +320,8 @@ on_every_engine! {
         assert!(sets.commit().unwrap_err().is_conflict(), "the other way round");
     }
 
-    fn a_simple_type_takes_one_edge_and_two_transactions_conflict<E: TestEngine>() {
-        let (store, _, _, _, [ada, bob]) = people::<E>();
+    fn a_simple_type_takes_one_edge_and_two_transactions_conflict<E: TestEngine>(kind: E::Kind) {
+        let (store, _, _, _, [ada, bob]) = people::<E>(kind);
         let likes = store.transact(|transaction| transaction.declare_simple_type("LIKES")).unwrap();
         assert_eq!(store.begin().declare_simple_type("KNOWS").unwrap_err().kind(), ErrorKind::Invalid);
         let (mut first, mut second) = (store.begin(), store.begin());
@@ -357,8 +337,8 @@ on_every_engine! {
         assert_eq!(again.unwrap(), edge, "deleted and added: replaced");
     }
 
-    fn a_unique_value_has_one_holder_and_a_delete_in_the_same_transaction_frees_it<E: TestEngine>() {
-        let (store, label, _, key, [ada, bob]) = people::<E>();
+    fn a_unique_value_has_one_holder_and_a_delete_in_the_same_transaction_frees_it<E: TestEngine>(kind: E::Kind) {
+        let (store, label, _, key, [ada, bob]) = people::<E>(kind);
         store.create_unique_index("Person", "name").unwrap();
         store.create_unique_index("Person", "name").unwrap();
         let value = || Value::from("ada");
@@ -381,8 +361,8 @@ on_every_engine! {
         assert_eq!(store.statistics().index_entries, 2, "the old entry was collected");
     }
 
-    fn a_unique_value_that_another_transaction_entered_first_is_a_conflict<E: TestEngine>() {
-        let (store, label, _, key, _) = people::<E>();
+    fn a_unique_value_that_another_transaction_entered_first_is_a_conflict<E: TestEngine>(kind: E::Kind) {
+        let (store, label, _, key, _) = people::<E>(kind);
         store.create_unique_index("Person", "name").unwrap();
         let enter = |name: &str| {
             let mut transaction = store.begin();
@@ -398,8 +378,8 @@ on_every_engine! {
         assert_eq!(again.unwrap_err().kind(), ErrorKind::Invalid, "now it is seen");
     }
 
-    fn a_unique_index_on_duplicates_is_refused_by_name_and_leaves_nothing<E: TestEngine>() {
-        let (store, label, _, key, [ada, _]) = people::<E>();
+    fn a_unique_index_on_duplicates_is_refused_by_name_and_leaves_nothing<E: TestEngine>(kind: E::Kind) {
+        let (store, label, _, key, [ada, _]) = people::<E>(kind);
         store.transact(|transaction| transaction.add_vertex(label, &[(key, Value::from("bob"))])).unwrap();
         let text = store.create_unique_index("Person", "name").unwrap_err().to_string();
         assert_eq!(text, "Person.name can't be unique: \"bob\" of v1 and v2");
@@ -410,8 +390,8 @@ on_every_engine! {
         assert_eq!(look_up(&store.snapshot(), label, key, Value::I64(1)), None, "another type finds nothing");
     }
 
-    fn who_began_before_a_unique_index_cannot_commit_around_it<E: TestEngine>() {
-        let (store, label, _, key, _) = people::<E>();
+    fn who_began_before_a_unique_index_cannot_commit_around_it<E: TestEngine>(kind: E::Kind) {
+        let (store, label, _, key, _) = people::<E>(kind);
         let (mut old, before) = (store.begin(), store.snapshot());
         old.add_vertex(label, &[(key, Value::from("ada"))]).unwrap();
         store.create_unique_index("Person", "name").unwrap();
@@ -420,8 +400,8 @@ on_every_engine! {
         assert_eq!(error.kind(), ErrorKind::Invalid, "that snapshot knows no such index");
     }
 
-    fn commits_are_refused_as_busy_behind_a_closed_gate<E: TestEngine>() {
-        let (store, label, ..) = people::<E>();
+    fn commits_are_refused_as_busy_behind_a_closed_gate<E: TestEngine>(kind: E::Kind) {
+        let (store, label, ..) = people::<E>(kind);
         let gate = LoadingGate::close(store.timeline()).unwrap();
         let mut transaction = store.begin();
         transaction.add_vertex(label, &[]).unwrap();
@@ -431,8 +411,8 @@ on_every_engine! {
         store.transact(|transaction| transaction.add_vertex(label, &[])).unwrap();
     }
 
-    fn transact_runs_again_after_conflicts_only_and_gives_up_with_their_number<E: TestEngine>() {
-        let (store, _, _, key, [ada, _]) = people::<E>();
+    fn transact_runs_again_after_conflicts_only_and_gives_up_with_their_number<E: TestEngine>(kind: E::Kind) {
+        let (store, _, _, key, [ada, _]) = people::<E>(kind);
         let mut runs = 0;
         let set = |store: &Store<E>, value: &str| {
             let mut transaction = store.begin();
@@ -455,9 +435,9 @@ on_every_engine! {
         assert_eq!(store.statistics().conflicts, 2, "those of the commits");
     }
 
-    fn what_was_acknowledged_is_there_after_a_power_cut_with_its_index_names_and_ids<E: TestEngine>() {
+    fn what_was_acknowledged_is_there_after_a_power_cut_with_its_index_names_and_ids<E: TestEngine>(kind: E::Kind) {
         let directory = MemoryDirectory::new("db");
-        let store = open::<E>(&directory, Durability::Sync).unwrap();
+        let store = open::<E>(kind, &directory, Durability::Sync).unwrap();
         store.create_unique_index("Person", "name").unwrap();
         let vertex = store.transact(|transaction| {
             let (label, key) = (transaction.label("Person")?, transaction.key("name")?);
@@ -467,7 +447,7 @@ on_every_engine! {
             Ok(vertex)
         });
         let (vertex, model) = (vertex.unwrap(), dump(&store.snapshot(), 10));
-        let again = open::<E>(&directory.power_cut(), Durability::Sync).unwrap();
+        let again = open::<E>(kind, &directory.power_cut(), Durability::Sync).unwrap();
         assert_eq!(dump(&again.snapshot(), 10), model);
         assert_eq!(again.catalogue(), store.catalogue());
         let (label, key) = (again.catalogue().label("Person").unwrap(), again.catalogue().key("name").unwrap());
@@ -479,9 +459,9 @@ on_every_engine! {
         assert_eq!(next.unwrap(), VertexId(vertex.0 + 1));
     }
 
-    fn a_failed_sync_leaves_the_outcome_unknown_and_its_ids_taken<E: TestEngine>() {
+    fn a_failed_sync_leaves_the_outcome_unknown_and_its_ids_taken<E: TestEngine>(kind: E::Kind) {
         let failing = FailingDirectory::new(Arc::new(MemoryDirectory::new("db")));
-        let store = open_on::<E>(Arc::new(failing.clone()), Durability::Sync).unwrap();
+        let store = open_on::<E>(kind, Arc::new(failing.clone()), Durability::Sync).unwrap();
         let label = store.transact(|transaction| transaction.label("Person")).unwrap();
         let seen = store.snapshot().timestamp();
         failing.plan(Fault::new(evergraph_storage::io::error::Operation::Sync, "log", IoKind::Other).lasting());
@@ -498,8 +478,8 @@ on_every_engine! {
         assert_eq!(reader.commit().unwrap_err().kind(), ErrorKind::Io, "it saw what may be lost");
     }
 
-    fn a_snapshot_freezes_what_it_shows<E: TestEngine>() {
-        let (store, _, knows, _, [ada, bob]) = people::<E>();
+    fn a_snapshot_freezes_what_it_shows<E: TestEngine>(kind: E::Kind) {
+        let (store, _, knows, _, [ada, bob]) = people::<E>(kind);
         store.transact(|transaction| transaction.add_edge(ada, knows, bob, &[])).unwrap();
         let snapshot = store.snapshot();
         store.transact(|transaction| transaction.add_edge(bob, knows, ada, &[])).unwrap();
@@ -508,8 +488,8 @@ on_every_engine! {
         assert_eq!(snapshot.budget().reserve("test", 10).unwrap().bytes(), 10);
     }
 
-    fn a_choice_of_vertices_and_edges_leaves_the_rest_out<E: TestEngine>() {
-        let (store, person, knows, _, [ada, bob]) = people::<E>();
+    fn a_choice_of_vertices_and_edges_leaves_the_rest_out<E: TestEngine>(kind: E::Kind) {
+        let (store, person, knows, _, [ada, bob]) = people::<E>(kind);
         let (eve, since) = store
             .transact(|transaction| {
                 let eve = transaction.add_vertex(person, &[])?;

@@ -5,10 +5,11 @@
 //! state: all of its answers, and which of its writes were refused, must come out the same, or the commit
 //! must be refused. Rivals commit single writes in between, in snapshot isolation, as it comes.
 
-use crate::naive_engine::{KeepingEngine, NaiveEngine};
+use crate::naive_engine::{Keeps, NaiveEngine};
 use crate::oracle::some_ranges;
 use crate::test_store::{TestEngine, empty, on_every_engine};
-use evergraph_disk_engine::engine::DiskEngine;
+use evergraph_engines::engine::AnyEngine;
+use evergraph_engines::kind::EngineKind;
 use evergraph_graph::column::Column;
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::IndexKind;
@@ -17,8 +18,6 @@ use evergraph_graph::newest::NewestEdges;
 use evergraph_graph::transaction::{Isolation, Transaction as _};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::{EdgeCursor, GraphView, NeighborBatch, NeighborCursor, VertexCursor};
-use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
-use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::store::Store;
 use evergraph_storage::transaction::handle::Transaction;
@@ -318,8 +317,8 @@ fn write<E: TestEngine>(transaction: &mut Transaction<E>, names: &Names, write: 
     told(done.map_err(|error| error.kind()))
 }
 
-fn prepared<E: TestEngine>() -> (Store<E>, Names) {
-    let store = empty::<E>();
+fn prepared<E: TestEngine>(kind: E::Kind) -> (Store<E>, Names) {
+    let store = empty::<E>(kind);
     let mut setup = store.begin();
     let (person, post) = (setup.label("Person").unwrap(), setup.label("Post").unwrap());
     let [age, name_key, weight] = ["age", "name", "weight"].map(|key| setup.key(key).unwrap());
@@ -415,8 +414,8 @@ fn run_rival<E: TestEngine>(store: &Store<E>, names: &Names, rival: Rival) {
     transaction.commit().unwrap();
 }
 
-fn run<E: TestEngine>(program: &[(usize, Result<Step, Rival>)]) {
-    let (store, names) = prepared::<E>();
+fn run<E: TestEngine>(kind: E::Kind, program: &[(usize, Result<Step, Rival>)]) {
+    let (store, names) = prepared::<E>(kind);
     let mut slots: [Option<Open<E>>; 2] = [None, None];
     for (slot, step) in program {
         match step {
@@ -448,28 +447,28 @@ proptest! {
     fn who_commits_has_read_what_it_would_read_alone(
         program in proptest::collection::vec(any_step(), 1..40),
     ) {
-        run::<NaiveEngine>(&program);
+        run::<NaiveEngine>(Keeps::NoIndexes, &program);
     }
 
     #[test]
     fn who_commits_beside_indexes_that_the_engine_keeps_has_read_what_it_would_read_alone(
         program in proptest::collection::vec(any_step(), 1..40),
     ) {
-        run::<KeepingEngine>(&program);
+        run::<NaiveEngine>(Keeps::Indexes, &program);
     }
 
     #[test]
     fn who_commits_on_the_memory_engine_has_read_what_it_would_read_alone(
         program in proptest::collection::vec(any_step(), 1..40),
     ) {
-        run::<MemoryEngine>(&program);
+        run::<AnyEngine>(EngineKind::Memory, &program);
     }
 
     #[test]
     fn who_commits_on_the_disk_engine_has_read_what_it_would_read_alone(
         program in proptest::collection::vec(any_step(), 1..40),
     ) {
-        run::<DiskEngine>(&program);
+        run::<AnyEngine>(EngineKind::Disk, &program);
     }
 }
 
@@ -480,13 +479,13 @@ proptest! {
     fn who_commits_on_the_mapped_engine_has_read_what_it_would_read_alone(
         program in proptest::collection::vec(any_step(), 1..40),
     ) {
-        run::<MappedEngine>(&program);
+        run::<AnyEngine>(EngineKind::Mapped, &program);
     }
 }
 
 /// Whether a transaction that asks `question`, and writes elsewhere, commits though `rival` came between.
-fn commits_beside<E: TestEngine>(question: Question, rivals: &[Rival]) -> bool {
-    let (store, names) = prepared::<E>();
+fn commits_beside<E: TestEngine>(kind: E::Kind, question: Question, rivals: &[Rival]) -> bool {
+    let (store, names) = prepared::<E>(kind);
     let mut setup = store.begin();
     let elsewhere = setup.add_vertex(names.post, &[]).unwrap();
     setup.commit().unwrap();
@@ -497,7 +496,7 @@ fn commits_beside<E: TestEngine>(question: Question, rivals: &[Rival]) -> bool {
     open.transaction.commit().is_ok()
 }
 
-fn reads_conflict_with_what_they_depend_on<E: TestEngine>() {
+fn reads_conflict_with_what_they_depend_on<E: TestEngine>(kind: E::Kind) {
     use Question::*;
     let set = |at, to| Rival::Write(Write::Set(at, to));
     let put = |source, target, to| Rival::Write(Write::Put(source, target, to));
@@ -546,21 +545,21 @@ fn reads_conflict_with_what_they_depend_on<E: TestEngine>() {
         (Statistics, Rival::Insert(true, 0), false),
         (Statistics, set(0, 3), true),
     ] {
-        assert_eq!(commits_beside::<E>(question, &[rival]), commits, "{question:?} beside {rival:?}");
+        assert_eq!(commits_beside::<E>(kind, question, &[rival]), commits, "{question:?} beside {rival:?}");
     }
 }
 
 #[test]
 fn a_read_conflicts_with_what_its_answer_depends_on_and_with_nothing_else() {
-    reads_conflict_with_what_they_depend_on::<NaiveEngine>();
-    reads_conflict_with_what_they_depend_on::<MemoryEngine>();
-    reads_conflict_with_what_they_depend_on::<DiskEngine>();
-    reads_conflict_with_what_they_depend_on::<MappedEngine>();
+    reads_conflict_with_what_they_depend_on::<NaiveEngine>(Keeps::NoIndexes);
+    reads_conflict_with_what_they_depend_on::<AnyEngine>(EngineKind::Memory);
+    reads_conflict_with_what_they_depend_on::<AnyEngine>(EngineKind::Disk);
+    reads_conflict_with_what_they_depend_on::<AnyEngine>(EngineKind::Mapped);
 }
 
 on_every_engine! {
-    fn more_reads_than_are_told_apart_conflict_with_any_change_of_their_segment<E: TestEngine>() {
-        let (store, names) = prepared::<E>();
+    fn more_reads_than_are_told_apart_conflict_with_any_change_of_their_segment<E: TestEngine>(kind: E::Kind) {
+        let (store, names) = prepared::<E>(kind);
         let mut setup = store.begin();
         let many: Vec<_> = (0..4000).map(|_| setup.add_vertex(names.person, &[]).unwrap()).collect();
         let elsewhere = setup.add_vertex(names.post, &[]).unwrap();
@@ -583,8 +582,8 @@ on_every_engine! {
 }
 
 on_every_engine! {
-    fn a_look_up_in_an_index_that_was_dropped_conflicts<E: TestEngine>() {
-        let (store, names) = prepared::<E>();
+    fn a_look_up_in_an_index_that_was_dropped_conflicts<E: TestEngine>(kind: E::Kind) {
+        let (store, names) = prepared::<E>(kind);
         let mut reader = store.begin_with(Isolation::Serializable);
         ask(&reader, &names, Question::VerticesOf(3));
         reader.set_vertex_property(VertexId(1), names.name, Some(Value::from("e"))).unwrap();

@@ -1,15 +1,17 @@
 //! Stores for tests: any engine over files in memory, opened again from their log.
 
-use crate::naive_engine::NaiveEngine;
+use crate::naive_engine::{Keeps, NaiveEngine};
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_disk_engine::pick::limits::PickLimits;
+use evergraph_engines::engine::AnyEngine;
+use evergraph_engines::kind::EngineKind;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_mapped_engine::engine::options::MappedOptions;
 use evergraph_memory_engine::engine::MemoryEngine;
-use evergraph_storage::engine::Engine;
+use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::io::clock::{Clock, SystemClock};
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::environment::Background;
@@ -19,6 +21,7 @@ use evergraph_storage::log::options::{Durability, LogOptions};
 use evergraph_storage::log::recovery::{self, Recovered};
 use evergraph_storage::log::writer::Log;
 use evergraph_storage::memory_budget::MemoryBudget;
+use evergraph_storage::open::OpenOptions;
 use evergraph_storage::store::{Parts, Store, StoreOptions};
 use evergraph_storage::sync::{Mutex, RwLock};
 use evergraph_storage::timeline::clock::{Readable, Timeline};
@@ -30,80 +33,110 @@ use std::time::Duration;
 
 /// Makes tests of functions that are generic over an engine: each runs on every engine.
 macro_rules! on_every_engine {
-    ($($(#[$attribute:meta])* fn $name:ident<$engine:ident: $bound:ident>() $body:block)*) => {$(
+    ($($(#[$attribute:meta])* fn $name:ident<$engine:ident: TestEngine>($kind:ident: E::Kind) $body:block)*) => {$(
         $(#[$attribute])*
         #[test]
         fn $name() {
-            fn body<$engine: $bound>() $body
-            body::<crate::naive_engine::NaiveEngine>();
-            body::<evergraph_memory_engine::engine::MemoryEngine>();
-            body::<evergraph_disk_engine::engine::DiskEngine>();
-            body::<evergraph_mapped_engine::engine::mapped_engine::MappedEngine>();
+            fn body<$engine: TestEngine>($kind: $engine::Kind) $body
+            for keeps in [crate::naive_engine::Keeps::NoIndexes, crate::naive_engine::Keeps::Indexes] {
+                body::<crate::naive_engine::NaiveEngine>(keeps);
+            }
+            for engine in evergraph_engines::kind::EngineKind::ALL {
+                body::<evergraph_engines::engine::AnyEngine>(engine);
+            }
         }
     )*};
 }
 pub(crate) use on_every_engine;
 
-/// An engine that tests run on.
-pub trait TestEngine: Engine {
+/// Engines that tests run on, in one type: what is above them is compiled once.
+pub trait TestEngine: DurableEngine {
+    /// Which of them.
+    type Kind: Copy;
+
+    /// Its name in manifests.
+    fn name(kind: Self::Kind) -> &'static str;
+
     /// An empty one.
-    fn empty(timeline: &Arc<Timeline>) -> Self;
+    fn empty(kind: Self::Kind, timeline: &Arc<Timeline>) -> Self;
 
     /// Whether it may refuse a commit because it forgot what changed since the transaction began.
-    const FORGETS: bool = false;
+    fn forgets(&self) -> bool;
 
     /// Does what would be done in the background.
+    fn maintain(&self);
+}
+
+impl TestEngine for NaiveEngine {
+    type Kind = Keeps;
+
+    fn name(keeps: Keeps) -> &'static str {
+        keeps.name()
+    }
+
+    fn empty(keeps: Keeps, _: &Arc<Timeline>) -> Self {
+        Self::new(keeps)
+    }
+
+    fn forgets(&self) -> bool {
+        false
+    }
+
     fn maintain(&self) {}
 }
 
-impl<const KEEPS_INDEXES: bool> TestEngine for NaiveEngine<KEEPS_INDEXES> {
-    fn empty(_: &Arc<Timeline>) -> Self {
-        Self::default()
-    }
-}
+impl TestEngine for AnyEngine {
+    type Kind = EngineKind;
 
-impl TestEngine for MemoryEngine {
-    fn empty(timeline: &Arc<Timeline>) -> Self {
-        Self::new(Arc::clone(timeline))
+    fn name(kind: EngineKind) -> &'static str {
+        kind.name()
     }
 
-    fn maintain(&self) {
-        self.merge_everything();
+    fn empty(kind: EngineKind, timeline: &Arc<Timeline>) -> Self {
+        let timeline = Arc::clone(timeline);
+        match kind {
+            EngineKind::Memory => Self::Memory(MemoryEngine::new(timeline)),
+            // With memory graphs so small that commits of a test fill several.
+            EngineKind::Disk => Self::Disk(Box::new(DiskEngine::with_graph_bytes(timeline, 1 << 14))),
+            // With few records worth a merge, so that commits of a test are merged.
+            EngineKind::Mapped => {
+                let options = MappedOptions { records_worth_a_merge: 32, ..MappedOptions::default() };
+                let engine = MappedEngine::in_memory(timeline, options).expect("these options are possible");
+                Self::Mapped(Box::new(engine))
+            }
+        }
     }
-}
 
-impl TestEngine for MappedEngine {
-    /// With few records worth a merge, so that commits of a test are merged.
-    fn empty(timeline: &Arc<Timeline>) -> Self {
-        let options = MappedOptions { records_worth_a_merge: 32, ..MappedOptions::default() };
-        Self::in_memory(Arc::clone(timeline), options).expect("these options are possible")
-    }
-
-    fn maintain(&self) {
-        self.graph().merge_everything().expect("a directory in memory takes every file");
-    }
-}
-
-impl TestEngine for DiskEngine {
-    // Memory graphs are flushed so often here, and two of them are kept for conflict checks.
-    const FORGETS: bool = true;
-
-    /// With memory graphs so small that commits of a test fill several.
-    fn empty(timeline: &Arc<Timeline>) -> Self {
-        Self::with_graph_bytes(Arc::clone(timeline), 1 << 14)
+    /// Memory graphs of the disk engine are flushed so often here, and two of them are kept for conflict checks.
+    fn forgets(&self) -> bool {
+        matches!(self, Self::Disk(_))
     }
 
     fn maintain(&self) {
-        self.freeze_open().expect("a budget for two small graphs");
-        while self.flush_oldest().expect("a directory in memory takes every file") {}
-        let limits = PickLimits { flushed_runs: 2, ..PickLimits::default() };
-        while self.compact_by(&limits).expect("files are sound, and take little memory") {}
+        match self {
+            Self::Memory(engine) => engine.merge_everything(),
+            Self::Disk(engine) => {
+                engine.freeze_open().expect("a budget for two small graphs");
+                while engine.flush_oldest().expect("a directory in memory takes every file") {}
+                let limits = PickLimits { flushed_runs: 2, ..PickLimits::default() };
+                while engine.compact_by(&limits).expect("files are sound, and take little memory") {}
+            }
+            Self::Mapped(engine) => {
+                engine.graph().merge_everything().expect("a directory in memory takes every file");
+            }
+            Self::Reader(_) => unreachable!("no test makes one"),
+        }
     }
+}
+
+/// What opens a database of this engine, or makes it.
+pub fn options<E: TestEngine>(kind: E::Kind) -> OpenOptions {
+    OpenOptions { engine: Some(E::name(kind)), ..OpenOptions::default() }
 }
 
 /// An empty store that syncs nothing.
-pub fn empty<E: TestEngine>() -> Store<E> {
-    open(&MemoryDirectory::new("db"), Durability::None).expect("an empty directory opens")
+pub fn empty<E: TestEngine>(kind: E::Kind) -> Store<E> {
+    open(kind, &MemoryDirectory::new("db"), Durability::None).expect("an empty directory opens")
 }
 
 /// What a commit runs once, when its writes are resolved and it has not taken the latch.
@@ -112,22 +145,23 @@ pub type LateHook = Box<dyn FnOnce() + Send>;
 /// An engine under which a commit can be stopped when its writes are resolved and it has not taken the latch.
 pub trait HookedEngine: TestEngine {
     /// An empty store that syncs nothing, and what gives the next commit its hook.
-    fn hooked() -> (Store<Self>, Box<dyn Fn(LateHook)>);
+    fn hooked(kind: Self::Kind) -> (Store<Self>, Box<dyn Fn(LateHook)>);
 }
 
 impl HookedEngine for NaiveEngine {
-    fn hooked() -> (Store<Self>, Box<dyn Fn(LateHook)>) {
-        let store = empty::<Self>();
+    fn hooked(keeps: Keeps) -> (Store<Self>, Box<dyn Fn(LateHook)>) {
+        let store = empty::<Self>(keeps);
         let hooked = store.clone();
         (store, Box::new(move |hook| hooked.engine().before_the_next_latch(hook)))
     }
 }
 
-impl HookedEngine for DiskEngine {
-    /// Its `prepare` asks the clock how long it may wait; nothing before it does, in a transaction without a timeout.
-    fn hooked() -> (Store<Self>, Box<dyn Fn(LateHook)>) {
+impl HookedEngine for AnyEngine {
+    /// The disk engine: its `prepare` asks the clock how long it may wait; nothing before it does, in a transaction without a
+    /// timeout.
+    fn hooked(kind: EngineKind) -> (Store<Self>, Box<dyn Fn(LateHook)>) {
         let clock = Arc::new(HookedClock { time: SystemClock::new(), hook: Mutex::new(None) });
-        let store = empty_with::<Self>(StoreOptions::default(), Arc::<HookedClock>::clone(&clock));
+        let store = empty_with::<Self>(kind, StoreOptions::default(), Arc::<HookedClock>::clone(&clock));
         (store, Box::new(move |hook| *clock.hook.lock() = Some(hook)))
     }
 }
@@ -159,26 +193,35 @@ impl Clock for HookedClock {
 }
 
 /// The store whose log lies in `directory`.
-pub fn open<E: TestEngine>(directory: &MemoryDirectory, durability: Durability) -> Result<Store<E>> {
+pub fn open<E: TestEngine>(
+    kind: E::Kind,
+    directory: &MemoryDirectory,
+    durability: Durability,
+) -> Result<Store<E>> {
     let (directory, clock) = (Arc::new(directory.clone()), Arc::new(SystemClock::new()));
-    open_with(directory, durability, StoreOptions::default(), clock, Background::Threads)
+    open_with(kind, directory, durability, StoreOptions::default(), clock, Background::Threads)
 }
 
 /// An empty store that syncs nothing, with these options and a clock.
-pub fn empty_with<E: TestEngine>(options: StoreOptions, clock: Arc<dyn Clock>) -> Store<E> {
+pub fn empty_with<E: TestEngine>(kind: E::Kind, options: StoreOptions, clock: Arc<dyn Clock>) -> Store<E> {
     let directory = Arc::new(MemoryDirectory::new("db"));
-    open_with(directory, Durability::None, options, clock, Background::Threads)
+    open_with(kind, directory, Durability::None, options, clock, Background::Threads)
         .expect("an empty directory opens")
 }
 
 /// As [`open`], on any directory. Its log does nothing beside the caller: a planned failure meets what the
 /// test does next.
-pub fn open_on<E: TestEngine>(directory: Arc<dyn Directory>, durability: Durability) -> Result<Store<E>> {
+pub fn open_on<E: TestEngine>(
+    kind: E::Kind,
+    directory: Arc<dyn Directory>,
+    durability: Durability,
+) -> Result<Store<E>> {
     let clock = Arc::new(SystemClock::new());
-    open_with(directory, durability, StoreOptions::default(), clock, Background::Stepped)
+    open_with(kind, directory, durability, StoreOptions::default(), clock, Background::Stepped)
 }
 
 fn open_with<E: TestEngine>(
+    kind: E::Kind,
     directory: Arc<dyn Directory>,
     durability: Durability,
     store_options: StoreOptions,
@@ -196,7 +239,7 @@ fn open_with<E: TestEngine>(
         _ => Readable::Published,
     };
     let timeline = Arc::new(Timeline::new(Timestamp::ZERO, readable).with_clock(clock));
-    let engine = Arc::new(E::empty(&timeline));
+    let engine = Arc::new(E::empty(kind, &timeline));
     let (recovered, replayed) = recover(&*directory, &*engine, &timeline)?;
     let options = LogOptions { durability, background, ..LogOptions::default() };
     let opened = Log::open(directory, recovered, options, Box::new(SplitMix64::new(1)))?;
@@ -223,9 +266,13 @@ fn recover<E: TestEngine>(
 }
 
 /// The store whose log lies in `directory`, as a process has it that reads what `writer` writes.
-pub fn read_only<E: TestEngine>(directory: &dyn Directory, writer: Option<u32>) -> Result<Store<E>> {
+pub fn read_only<E: TestEngine>(
+    kind: E::Kind,
+    directory: &dyn Directory,
+    writer: Option<u32>,
+) -> Result<Store<E>> {
     let timeline = Arc::new(Timeline::new(Timestamp::ZERO, Readable::Published));
-    let engine = Arc::new(E::empty(&timeline));
+    let engine = Arc::new(E::empty(kind, &timeline));
     let (_, replayed) = recover(directory, &*engine, &timeline)?;
     let (random, options) = (Box::new(SplitMix64::new(2)), StoreOptions::default());
     let (log, budget) = (LogAccess::Reads(Arc::new(move || writer)), Arc::new(MemoryBudget::new(u64::MAX)));

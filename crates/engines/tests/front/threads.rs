@@ -1,16 +1,15 @@
 //! Many threads at one store: what must hold whoever is first.
 
 use crate::model::dump;
-use crate::naive_engine::{KeepingEngine, NaiveEngine};
+use crate::naive_engine::{Keeps, NaiveEngine};
 use crate::test_store::{TestEngine, empty};
-use evergraph_disk_engine::engine::DiskEngine;
+use evergraph_engines::engine::AnyEngine;
+use evergraph_engines::kind::EngineKind;
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::{LabelId, VertexId};
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::GraphView;
-use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
-use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::store::Store;
 use evergraph_storage::sync::thread;
 
@@ -37,8 +36,8 @@ fn add_people<E: TestEngine>(store: &Store<E>, count: usize) -> (LabelId, Vec<Ve
     people.unwrap()
 }
 
-fn unique_inserts<E: TestEngine>() {
-    let store = empty::<E>();
+fn unique_inserts<E: TestEngine>(kind: E::Kind) {
+    let store = empty::<E>(kind);
     store.create_unique_index("Person", "name").unwrap();
     in_threads(&store, |store, _| {
         for round in 0..ROUNDS as i64 {
@@ -59,8 +58,8 @@ fn unique_inserts<E: TestEngine>() {
     assert!(found.iter().all(Option::is_some));
 }
 
-fn deletes_against_adds<E: TestEngine>() {
-    let store = empty::<E>();
+fn deletes_against_adds<E: TestEngine>(kind: E::Kind) {
+    let store = empty::<E>(kind);
     let (_, people) = add_people(&store, 2 * ROUNDS);
     in_threads(&store, move |store, number| {
         for pair in people.chunks(2) {
@@ -83,8 +82,8 @@ fn deletes_against_adds<E: TestEngine>() {
     assert!(model.vertices.is_empty(), "both ends of every pair were deleted");
 }
 
-fn parallel_adds<E: TestEngine>() {
-    let store = empty::<E>();
+fn parallel_adds<E: TestEngine>(kind: E::Kind) {
+    let store = empty::<E>(kind);
     let (_, people) = add_people(&store, 2);
     in_threads(&store, move |store, number| {
         for round in 0..ROUNDS {
@@ -94,7 +93,7 @@ fn parallel_adds<E: TestEngine>() {
                 let (knows, key) = (transaction.edge_type("KNOWS").unwrap(), transaction.key("by").unwrap());
                 let edge = transaction.add_edge(people[0], knows, people[1], &[(key, by.clone())]).unwrap();
                 match transaction.commit() {
-                    Err(error) if E::FORGETS && error.is_conflict() => {}
+                    Err(error) if store.engine().forgets() && error.is_conflict() => {}
                     committed => break (key, edge, committed.unwrap()),
                 }
             };
@@ -111,25 +110,25 @@ fn parallel_adds<E: TestEngine>() {
 
 #[test]
 fn concurrent_inserts_of_a_unique_value_make_one_vertex() {
-    unique_inserts::<NaiveEngine>();
-    unique_inserts::<KeepingEngine>();
-    unique_inserts::<MemoryEngine>();
-    unique_inserts::<DiskEngine>();
-    unique_inserts::<MappedEngine>();
+    unique_inserts::<NaiveEngine>(Keeps::NoIndexes);
+    unique_inserts::<NaiveEngine>(Keeps::Indexes);
+    unique_inserts::<AnyEngine>(EngineKind::Memory);
+    unique_inserts::<AnyEngine>(EngineKind::Disk);
+    unique_inserts::<AnyEngine>(EngineKind::Mapped);
 }
 
 #[test]
 fn deleting_a_vertex_against_adding_edges_never_leaves_a_dangling_edge() {
-    deletes_against_adds::<NaiveEngine>();
-    deletes_against_adds::<MemoryEngine>();
-    deletes_against_adds::<DiskEngine>();
-    deletes_against_adds::<MappedEngine>();
+    deletes_against_adds::<NaiveEngine>(Keeps::NoIndexes);
+    deletes_against_adds::<AnyEngine>(EngineKind::Memory);
+    deletes_against_adds::<AnyEngine>(EngineKind::Disk);
+    deletes_against_adds::<AnyEngine>(EngineKind::Mapped);
 }
 
 #[test]
 fn parallel_adds_by_many_threads_all_survive() {
-    parallel_adds::<NaiveEngine>();
-    parallel_adds::<MemoryEngine>();
-    parallel_adds::<DiskEngine>();
-    parallel_adds::<MappedEngine>();
+    parallel_adds::<NaiveEngine>(Keeps::NoIndexes);
+    parallel_adds::<AnyEngine>(EngineKind::Memory);
+    parallel_adds::<AnyEngine>(EngineKind::Disk);
+    parallel_adds::<AnyEngine>(EngineKind::Mapped);
 }

@@ -1,8 +1,8 @@
 //! Campaign: histories of consecutive seeds on two threads, until so many images were judged; and the
 //! smallest list of steps for what is missed.
 
-use crate::simulated::engine::SimulatedEngine;
 use crate::simulated::judge::{Place, Plan, Tally};
+use evergraph_engines::kind::EngineKind;
 use evergraph_storage::sync::Mutex;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -20,8 +20,7 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(5);
 
 /// A promise that was broken.
 pub struct Miss {
-    /// The name of the engine.
-    pub engine: &'static str,
+    pub engine: EngineKind,
     pub seed: u64,
     pub text: String,
     pub place: Place,
@@ -47,8 +46,8 @@ impl fmt::Display for Miss {
 }
 
 /// Plays one plan; a panic is a miss as well.
-fn play<E: SimulatedEngine>(plan: &Plan, tally: &mut Tally, place: &mut Place) -> Result<u64, String> {
-    let played = caught(|| plan.play::<E>(tally, place));
+fn play(plan: &Plan, tally: &mut Tally, place: &mut Place) -> Result<u64, String> {
+    let played = caught(|| plan.play(tally, place));
     played.unwrap_or_else(Err)
 }
 
@@ -82,16 +81,15 @@ fn caught<T>(body: impl FnOnce() -> T) -> Result<T, String> {
 }
 
 /// Plays the plan of `seed`; its trace.
-pub fn play_seed<E: SimulatedEngine>(seed: u64, tally: &mut Tally) -> Result<u64, Box<Miss>> {
-    let (plan, mut place) = (Plan::of::<E>(seed), Place::default());
-    play::<E>(&plan, tally, &mut place)
-        .map_err(|text| Box::new(Miss { engine: E::NEW, seed, text, place, plan }))
+pub fn play_seed(engine: EngineKind, seed: u64, tally: &mut Tally) -> Result<u64, Box<Miss>> {
+    let (plan, mut place) = (Plan::of(engine, seed), Place::default());
+    play(&plan, tally, &mut place).map_err(|text| Box::new(Miss { engine, seed, text, place, plan }))
 }
 
 /// Plays seeds from `seed` on until `images` images were judged. Tells how far it is every few seconds. For a
 /// miss the smallest list of steps is looked for, for so long.
 #[expect(clippy::disallowed_methods, reason = "how long it takes is for people; nothing is decided by it")]
-pub fn run<E: SimulatedEngine>(seed: u64, images: u64, shrink_for: Duration) -> Result<Tally, Box<Miss>> {
+pub fn run(engine: EngineKind, seed: u64, images: u64, shrink_for: Duration) -> Result<Tally, Box<Miss>> {
     let began = Instant::now();
     let (next, judged, stop) = (AtomicU64::new(seed), AtomicU64::new(0), AtomicBool::new(false));
     let total: Mutex<Result<Tally, Box<Miss>>> = Mutex::new(Ok(Tally::default()));
@@ -101,7 +99,7 @@ pub fn run<E: SimulatedEngine>(seed: u64, images: u64, shrink_for: Duration) -> 
             let seed = next.fetch_add(1, Ordering::Relaxed);
             let mut tally = Tally::default();
             playing.lock().insert(seed, Instant::now());
-            let played = play_seed::<E>(seed, &mut tally);
+            let played = play_seed(engine, seed, &mut tally);
             playing.lock().remove(&seed);
             judged.fetch_add(tally.images_count(), Ordering::Relaxed);
             let mut total = total.lock();
@@ -123,7 +121,6 @@ pub fn run<E: SimulatedEngine>(seed: u64, images: u64, shrink_for: Duration) -> 
             std::thread::park_timeout(Duration::from_millis(50));
             if let Some((seed, _)) = playing.lock().iter().find(|(_, began)| began.elapsed() > STUCK_AFTER) {
                 // A thread cannot be ended from outside; the process can.
-                let engine = E::NEW;
                 eprintln!(
                     "seed {seed}: stuck for {STUCK_AFTER:?}; replay: make crash ENGINE={engine} IMAGES=1 SEED={seed}"
                 );
@@ -147,7 +144,7 @@ pub fn run<E: SimulatedEngine>(seed: u64, images: u64, shrink_for: Duration) -> 
         }
         Err(mut miss) => {
             eprintln!("seed {}: {}\nlooking for the smallest list of steps ...", miss.seed, miss.text);
-            shrink::<E>(&mut miss, shrink_for);
+            shrink(&mut miss, shrink_for);
             Err(miss)
         }
     }
@@ -155,7 +152,7 @@ pub fn run<E: SimulatedEngine>(seed: u64, images: u64, shrink_for: Duration) -> 
 
 /// Takes steps away from a miss while it stays one.
 #[expect(clippy::disallowed_methods, reason = "a limit on how long people wait")]
-fn shrink<E: SimulatedEngine>(miss: &mut Miss, shrink_for: Duration) {
+fn shrink(miss: &mut Miss, shrink_for: Duration) {
     let began = Instant::now();
     let mut chunk = miss.plan.steps.len() / 2;
     while chunk > 0 {
@@ -167,7 +164,7 @@ fn shrink<E: SimulatedEngine>(miss: &mut Miss, shrink_for: Duration) {
             let mut fewer = miss.plan.clone();
             fewer.steps.drain(at..(at + chunk).min(fewer.steps.len()));
             let mut place = Place::default();
-            match play::<E>(&fewer, &mut Tally::default(), &mut place) {
+            match play(&fewer, &mut Tally::default(), &mut place) {
                 Ok(_) => at += chunk,
                 Err(text) => {
                     (miss.plan, miss.text, miss.place) = (fewer, text, place);

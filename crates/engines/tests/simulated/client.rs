@@ -4,12 +4,12 @@ use crate::front::model::ModelTransaction;
 use crate::simulated::steps::Write;
 use crate::simulated::words::{LABELS, NAME, PARALLEL, SIMPLE, WEIGHT};
 use evergraph_bodies::edge_body::HUB_DEGREE;
+use evergraph_engines::engine::AnyEngine;
 use evergraph_graph::error::Error;
 use evergraph_graph::id::KeyId;
 use evergraph_graph::index::IndexKind;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::Value;
-use evergraph_storage::engine::Engine;
 use evergraph_storage::indexing::OwnerName;
 use evergraph_storage::transaction::handle::Transaction;
 use std::collections::BTreeMap;
@@ -21,8 +21,8 @@ pub const VERTICES_MAX: usize = 48;
 const EDGES_MAX: usize = 250;
 
 /// A transaction that is open, and what it sees by the model.
-pub struct Open<E: Engine> {
-    pub transaction: Transaction<E>,
+pub struct Open {
+    pub transaction: Transaction<AnyEngine>,
     pub model: ModelTransaction,
     /// When its time is over, if it has a timeout.
     pub deadline: Option<Duration>,
@@ -56,7 +56,7 @@ fn text(value: u8) -> Option<Value> {
     }
 }
 
-impl<E: Engine> Open<E> {
+impl Open {
     /// Whether its time is over.
     pub fn is_late(&self, now: Duration) -> bool {
         self.deadline.is_some_and(|deadline| now >= deadline)

@@ -8,10 +8,10 @@
 
 use crate::simulated::directory::{Fault, FaultKind};
 use crate::simulated::disk::{Change, Disk};
-use crate::simulated::engine::SimulatedEngine;
 use crate::simulated::history::{Expected, History};
 use crate::simulated::run::{Run, Settings};
 use crate::simulated::steps::{self, Step};
+use evergraph_engines::kind::EngineKind;
 use evergraph_storage::io::random::{Random, SplitMix64};
 use evergraph_storage::io::write_unit::WriteUnit;
 use std::collections::BTreeMap;
@@ -93,10 +93,10 @@ fn fault_name(fault: Option<Fault>) -> &'static str {
 
 impl Plan {
     /// The plan of a seed.
-    pub fn of<E: SimulatedEngine>(seed: u64) -> Self {
+    pub fn of(engine: EngineKind, seed: u64) -> Self {
         let mut random = SplitMix64::new(seed);
-        let mut settings = Settings::choose(&mut random);
-        settings.fault = any_fault(&mut random).filter(is_told_at_once::<E>);
+        let mut settings = Settings::choose(engine, &mut random);
+        settings.fault = any_fault(&mut random).filter(|fault| is_told_at_once(engine, fault));
         if seed >= LINES_FROM_SEED {
             settings.unit = WriteUnit::LINE;
         }
@@ -124,8 +124,8 @@ impl Plan {
     }
 
     /// Lives through it, and cuts the power. What was done, as one number.
-    pub fn play<E: SimulatedEngine>(&self, tally: &mut Tally, place: &mut Place) -> Result<u64, String> {
-        let mut run = Run::<E>::start(self.settings, Disk::new(self.settings.unit), &Expected::nothing())?;
+    pub fn play(&self, tally: &mut Tally, place: &mut Place) -> Result<u64, String> {
+        let mut run = Run::start(self.settings, Disk::new(self.settings.unit), &Expected::nothing())?;
         for (at, step) in self.steps.iter().enumerate() {
             place.step = Some((at, *step));
             run.step(*step)?;
@@ -143,8 +143,8 @@ impl Plan {
             history.changes[done..cut].iter().for_each(|change| disk.apply(change));
             done = cut;
             let mut judge = Judge { settings: self.settings, random: &mut random, tally: &mut *tally };
-            let judged = judge
-                .cut::<E>(&disk, &history, cut, 0, &mut |kind| place.image = Some((cut, length, kind)))?;
+            let judged =
+                judge.cut(&disk, &history, cut, 0, &mut |kind| place.image = Some((cut, length, kind)))?;
             trace = trace.rotate_left(7) ^ judged;
         }
         Ok(trace)
@@ -188,9 +188,15 @@ fn fault_of_recovery(depth: u32, random: &mut SplitMix64) -> Option<Fault> {
     Some(Fault { kind, begins, lasts })
 }
 
+/// Whether files are read after opening too. Then a disk whose reads fail, or bring turned bits, is told to whoever reads
+/// a graph, and the comparison with the model is no such reader.
+fn reads_when_open(engine: EngineKind) -> bool {
+    engine != EngineKind::Memory
+}
+
 /// Whether a fault is told by whatever the simulation does next.
-fn is_told_at_once<E: SimulatedEngine>(fault: &Fault) -> bool {
-    !(E::READS_WHEN_OPEN && matches!(fault.kind, FaultKind::ReadError | FaultKind::ReadFlip))
+fn is_told_at_once(engine: EngineKind, fault: &Fault) -> bool {
+    !(reads_when_open(engine) && matches!(fault.kind, FaultKind::ReadError | FaultKind::ReadFlip))
 }
 
 /// After how many of `changes` the power fails: any number, but half of the time right after a name changed,
@@ -215,7 +221,7 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     /// Cuts the power of `disk`, which is `history` after `cut` changes, and judges what is found.
-    fn cut<E: SimulatedEngine>(
+    fn cut(
         &mut self,
         disk: &Disk,
         history: &History,
@@ -244,17 +250,17 @@ impl Judge<'_> {
         }
         if expected.may_refuse {
             // Files that are not read whole when they are opened: the check finds what a reader would be told later.
-            if E::READS_WHEN_OPEN && Run::<E>::check_files(&image).is_err() {
+            if reads_when_open(self.settings.engine) && Run::check_files(&image).is_err() {
                 self.tally.refused += 1;
                 return Ok(0);
             }
         } else if self.random.next_u64().is_multiple_of(8) {
-            Run::<E>::check_files(&image)?;
+            Run::check_files(&image)?;
         }
-        let fault =
-            if turned { None } else { fault_of_recovery(depth, self.random).filter(is_told_at_once::<E>) };
+        let is_told = |fault: &Fault| is_told_at_once(self.settings.engine, fault);
+        let fault = if turned { None } else { fault_of_recovery(depth, self.random).filter(is_told) };
         let settings = Settings { seed: self.random.next_u64(), fault, ..self.settings };
-        let mut run = Run::<E>::start(settings, image.clone(), &expected)?;
+        let mut run = Run::start(settings, image.clone(), &expected)?;
         if run.is_over {
             self.tally.refused += 1;
             return Ok(run.finish()?.trace);
@@ -279,7 +285,7 @@ impl Judge<'_> {
         let at = moment(&second.changes[..upto], self.random);
         let mut disk = image;
         second.changes[..at].iter().for_each(|change| disk.apply(change));
-        let deeper = self.cut::<E>(&disk, &second, at, depth + 1, tell)?;
+        let deeper = self.cut(&disk, &second, at, depth + 1, tell)?;
         Ok(second.trace.rotate_left(9) ^ deeper)
     }
 

@@ -3,7 +3,6 @@
 //! Each edge has a new end. Edges with the same ends lie together: their discriminators count from zero.
 
 use crate::front::model::Model;
-use crate::simulated::engine::SimulatedEngine;
 use crate::simulated::history::State;
 use crate::simulated::run::{Outcome, Run};
 use crate::simulated::words::{LABELS, NAME, PARALLEL, WEIGHT};
@@ -153,7 +152,7 @@ impl SmallLoad {
     }
 }
 
-impl<E: SimulatedEngine> Run<E> {
+impl Run {
     /// A load, of the owner if there is one, and what may be found of it.
     pub fn load(&mut self, seed: u16, hub: bool) -> Outcome {
         let (before, healthy) = (self.published(), self.is_healthy());

@@ -10,12 +10,13 @@
 
 use crate::front::model::ModelTransaction;
 use crate::simulated::client::Open;
-use crate::simulated::engine::SimulatedEngine;
 use crate::simulated::run::{Outcome, Run};
+use evergraph_engines::engine::AnyEngine;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::note::{NoteChange, Notes, OWNER_NOTE};
 use evergraph_graph::transaction::{Isolation, Transaction as _};
 use evergraph_storage::checkpoint::manifest::Manifest;
+use evergraph_storage::durable_engine::DurableEngine as _;
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::transaction::handle::Transaction;
 use std::sync::Arc;
@@ -37,7 +38,7 @@ fn changes(commits: u64) -> Vec<NoteChange> {
     vec![position, other]
 }
 
-impl<E: SimulatedEngine> Run<E> {
+impl Run {
     /// Whether the store follows a source.
     pub fn is_owned(&self) -> bool {
         self.store().source().is_some()
@@ -59,7 +60,8 @@ impl<E: SimulatedEngine> Run<E> {
         let held = store.own(SOURCE).map_err(|error| format!("hold an owned store: {error}"))?;
         self.ownership = Some(held);
         if self.settings.fault.is_none() && !may_lack_notes {
-            let manifest = Manifest::read(&self.directory, E::opens).map_err(|error| error.to_string())?;
+            let manifest =
+                Manifest::read(&self.directory, AnyEngine::opens).map_err(|error| error.to_string())?;
             if manifest.notes.is_none() {
                 return Err("a store has an owner, and its manifest does not name notes".to_owned());
             }
@@ -68,7 +70,7 @@ impl<E: SimulatedEngine> Run<E> {
     }
 
     /// The owner's transaction.
-    pub fn begin_owned(&mut self) -> Result<Open<E>, String> {
+    pub fn begin_owned(&mut self) -> Result<Open, String> {
         let ownership = self.ownership.as_mut().expect("an owned store is held");
         let transaction = ownership.begin().map_err(|error| format!("begin: {error}"))?;
         let model = ModelTransaction::begin(&self.head.graph);
@@ -76,7 +78,7 @@ impl<E: SimulatedEngine> Run<E> {
     }
 
     /// Sets the notes of the owner's next commit; all notes after it.
-    pub fn set_notes(&self, transaction: &mut Transaction<E>) -> Result<Notes, String> {
+    pub fn set_notes(&self, transaction: &mut Transaction<AnyEngine>) -> Result<Notes, String> {
         let mut notes = self.head.notes.clone();
         for change in changes(self.history.commits) {
             let set = match &change.bytes {

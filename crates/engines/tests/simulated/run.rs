@@ -11,9 +11,10 @@ use crate::front::model::{Model, ModelTransaction, dump};
 use crate::simulated::client::{Open, VERTICES_MAX, index};
 use crate::simulated::directory::{Fault, FaultKind, LOCATION, SimulatedDirectory};
 use crate::simulated::disk::Disk;
-use crate::simulated::engine::SimulatedEngine;
 use crate::simulated::history::{Expected, History, Life, State};
 use crate::simulated::steps::{self, SLOTS, Step, Write};
+use evergraph_engines::engine::AnyEngine;
+use evergraph_engines::kind::EngineKind;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::id::{KeyId, LabelId};
 use evergraph_graph::note::Notes;
@@ -42,6 +43,7 @@ const FORGOTTEN: &str = "a store whose log failed goes on";
 /// How a store is opened, and what its disk does wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {
+    pub engine: EngineKind,
     pub seed: u64,
     pub durability: Durability,
     pub log_file_bytes: u64,
@@ -59,7 +61,7 @@ impl Settings {
     }
 
     /// Some that go well with small graphs.
-    pub fn choose(random: &mut SplitMix64) -> Self {
+    pub fn choose(engine: EngineKind, random: &mut SplitMix64) -> Self {
         let mut pick = |choices: &[u64]| choices[random.next_u64() as usize % choices.len()];
         let durability = match pick(&[0, 0, 0, 1, 2]) {
             0 => Durability::Sync,
@@ -67,6 +69,7 @@ impl Settings {
             _ => Durability::None,
         };
         Self {
+            engine,
             durability,
             log_file_bytes: pick(&[2, 3, 4, 8]) * 4096,
             checkpoint_after_bytes: pick(&[500, 3000, 1 << 20]),
@@ -78,16 +81,16 @@ impl Settings {
     }
 }
 
-pub struct Run<E: SimulatedEngine> {
+pub struct Run {
     pub settings: Settings,
     pub directory: SimulatedDirectory,
     environment: Environment,
     clock: Arc<ManualClock>,
-    pub store: Option<Arc<OpenStore<E>>>,
+    pub store: Option<Arc<OpenStore<AnyEngine>>>,
     /// If the store follows a source.
-    pub ownership: Option<Ownership<E>>,
-    pub slots: [Option<Open<E>>; SLOTS],
-    snapshots: Vec<(Snapshot<E>, Arc<State>)>,
+    pub ownership: Option<Ownership<AnyEngine>>,
+    pub slots: [Option<Open>; SLOTS],
+    snapshots: Vec<(Snapshot<AnyEngine>, Arc<State>)>,
     pub head: Arc<State>,
     pub history: History,
     /// Whether the history ends here: what a fault left is nothing to go on with.
@@ -96,7 +99,7 @@ pub struct Run<E: SimulatedEngine> {
 
 pub type Outcome = Result<(), String>;
 
-impl<E: SimulatedEngine> Run<E> {
+impl Run {
     /// Opens what is on `disk` and compares it with what is expected.
     pub fn start(settings: Settings, disk: Disk, expected: &Expected) -> Result<Self, String> {
         let files_before = disk.files_count();
@@ -133,7 +136,7 @@ impl<E: SimulatedEngine> Run<E> {
     /// What a check of the files alone says of them, before they are opened.
     pub fn check_files(disk: &Disk) -> Outcome {
         let directory = SimulatedDirectory::new(disk.clone(), None);
-        let report = check_files::<E>(&directory, &mut |_, _, _| ControlFlow::Continue(()));
+        let report = check_files::<AnyEngine>(&directory, &mut |_, _, _| ControlFlow::Continue(()));
         match report {
             Ok(report) if report.is_healthy() => Ok(()),
             Ok(report) => Err(format!("check of the files: {:?}", report.findings)),
@@ -144,6 +147,7 @@ impl<E: SimulatedEngine> Run<E> {
 
     fn options(&self) -> OpenOptions {
         OpenOptions {
+            engine: Some(self.settings.engine.name()),
             durability: self.settings.durability,
             log_file_bytes: self.settings.log_file_bytes,
             checkpoint_after_bytes: self.settings.checkpoint_after_bytes,
@@ -158,7 +162,7 @@ impl<E: SimulatedEngine> Run<E> {
 
     /// Opens the store; once more, with the disk in order, if a fault is to blame.
     fn open(&mut self, expected: &Expected) -> Outcome {
-        let open = |run: &Self| OpenStore::<E>::open(Arc::new(run.directory.clone()), &run.options());
+        let open = |run: &Self| OpenStore::<AnyEngine>::open(Arc::new(run.directory.clone()), &run.options());
         let opened = match open(self) {
             Err(error) if self.fault_fired() => {
                 self.check_clear(&error)?;
@@ -208,7 +212,7 @@ impl<E: SimulatedEngine> Run<E> {
         Ok(())
     }
 
-    pub fn store(&self) -> &Store<E> {
+    pub fn store(&self) -> &Store<AnyEngine> {
         self.store.as_ref().expect("a run has a store until it is over").store()
     }
 
@@ -480,7 +484,7 @@ impl<E: SimulatedEngine> Run<E> {
     }
 
     /// What makes any number of commits that leave the graph as it is.
-    fn schema_step(&mut self, step: impl FnOnce(&Store<E>) -> Result<(), Error>) -> Outcome {
+    fn schema_step(&mut self, step: impl FnOnce(&Store<AnyEngine>) -> Result<(), Error>) -> Outcome {
         let (before, healthy) = (self.published(), self.is_healthy());
         let done = step(self.store());
         let newest = self.published();
@@ -565,7 +569,7 @@ impl<E: SimulatedEngine> Run<E> {
 }
 
 /// What a snapshot shows is what it showed when it was taken.
-fn check_snapshot<E: SimulatedEngine>(snapshot: &Snapshot<E>, state: &State) -> Outcome {
+fn check_snapshot(snapshot: &Snapshot<AnyEngine>, state: &State) -> Outcome {
     if dump(snapshot, ROWS) == state.graph && snapshot.notes() == state.notes {
         return Ok(());
     }

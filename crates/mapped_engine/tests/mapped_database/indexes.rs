@@ -241,7 +241,7 @@ fn look_ups_say_what_a_scan_says_to_every_snapshot_beside_merges_checkpoints_and
     }
 }
 
-fn section(directory: &MemoryDirectory) -> (Manifest, Section) {
+pub fn section(directory: &MemoryDirectory) -> (Manifest, Section) {
     let manifest = Manifest::read(directory, MappedEngine::opens).unwrap();
     let section = Section::of(directory, &manifest).unwrap();
     (manifest, section)
@@ -276,7 +276,7 @@ fn look_up(view: &impl GraphView, value: &Value) -> Result<Vec<VertexId>> {
 }
 
 /// Makes bytes of an extent others.
-fn damage(directory: &MemoryDirectory, segment: &NamedSegment, of_columns: bool) {
+pub fn damage(directory: &MemoryDirectory, segment: &NamedSegment, of_columns: bool) {
     let body = segment.body.filter(|_| !of_columns);
     let columns = segment.columns.iter().filter(|_| of_columns).map(|column| column.place);
     for place in body.into_iter().chain(columns) {

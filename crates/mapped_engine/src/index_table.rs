@@ -205,7 +205,12 @@ impl IndexTable {
     pub fn ready(&self) -> Vec<(IndexId, u32)> {
         let is_ready = |index: &StoredIndex| matches!(index.state, StoredIndexState::Ready(_));
         let indexes = self.indexes.load();
-        indexes.by_id.iter().filter(|(_, index)| is_ready(index)).map(|(id, index)| (*id, index.number)).collect()
+        indexes
+            .by_id
+            .iter()
+            .filter(|(_, index)| is_ready(index))
+            .map(|(id, index)| (*id, index.number))
+            .collect()
     }
 
     /// How far the index of this number is; `None` if there is none any more. Cost: a look-up.

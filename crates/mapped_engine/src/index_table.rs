@@ -47,6 +47,14 @@ pub struct StoredIndex {
 /// The indexes at one moment.
 pub type StoredIndexes = BTreeMap<IndexId, StoredIndex>;
 
+/// The indexes at one moment, by their ids and by their numbers. Merges look each segment's index up by its number.
+#[derive(Debug, Default)]
+struct ListedIndexes {
+    by_id: Arc<StoredIndexes>,
+    /// How far the index of each number is.
+    states: BTreeMap<u32, StoredIndexState>,
+}
+
 /// The indexes of the process that writes.
 ///
 /// # Concurrency
@@ -54,7 +62,7 @@ pub type StoredIndexes = BTreeMap<IndexId, StoredIndex>;
 /// the engine is shared.
 #[derive(Debug)]
 pub struct IndexTable {
-    indexes: ArcCell<StoredIndexes>,
+    indexes: ArcCell<ListedIndexes>,
     /// How many of them are being built. Relaxed: it says when to look.
     building: AtomicUsize,
     numbers: Mutex<IndexNumbers>,
@@ -80,15 +88,17 @@ impl IndexTable {
     /// The indexes of this moment.
     #[must_use]
     pub fn load(&self) -> Arc<StoredIndexes> {
-        self.indexes.load_full()
+        Arc::clone(&self.indexes.load().by_id)
     }
 
     fn change(&self, change: impl FnOnce(&mut StoredIndexes)) {
         let _one = self.numbers.lock();
-        let mut indexes = StoredIndexes::clone(&self.indexes.load());
+        let mut indexes = StoredIndexes::clone(&self.indexes.load().by_id);
         change(&mut indexes);
-        let building = indexes.values().filter(|index| index.state == StoredIndexState::Building).count();
-        self.indexes.swap(Arc::new(indexes));
+        let states: BTreeMap<u32, StoredIndexState> =
+            indexes.values().map(|index| (index.number, index.state)).collect();
+        let building = states.values().filter(|state| **state == StoredIndexState::Building).count();
+        self.indexes.swap(Arc::new(ListedIndexes { by_id: Arc::new(indexes), states }));
         self.building.store(building, Ordering::Relaxed);
     }
 
@@ -99,8 +109,8 @@ impl IndexTable {
             return Vec::new();
         }
         let indexes = self.indexes.load();
-        let building = indexes.values().filter(|index| index.state == StoredIndexState::Building);
-        building.map(|index| index.number).collect()
+        let building = indexes.states.iter().filter(|(_, state)| **state == StoredIndexState::Building);
+        building.map(|(number, _)| *number).collect()
     }
 
     /// These are there, ready, and the next one gets `next`. Before the engine is shared.
@@ -168,7 +178,7 @@ impl IndexTable {
 
     /// Removes an index, whose drop is the commit `at`; its number.
     pub fn remove(&self, id: IndexId, at: Timestamp) -> Option<u32> {
-        let StoredIndex { number, state } = self.indexes.load().get(&id).copied()?;
+        let StoredIndex { number, state } = self.indexes.load().by_id.get(&id).copied()?;
         // Nobody looks up in one that isn't ready, and what takes such a one back need not be a commit.
         if matches!(state, StoredIndexState::Ready(_)) {
             self.numbers.lock().dropped.insert(number, at);
@@ -195,13 +205,18 @@ impl IndexTable {
     pub fn ready(&self) -> Vec<(IndexId, u32)> {
         let is_ready = |index: &StoredIndex| matches!(index.state, StoredIndexState::Ready(_));
         let indexes = self.indexes.load();
-        indexes.iter().filter(|(_, index)| is_ready(index)).map(|(id, index)| (*id, index.number)).collect()
+        indexes
+            .by_id
+            .iter()
+            .filter(|(_, index)| is_ready(index))
+            .map(|(id, index)| (*id, index.number))
+            .collect()
     }
 
-    /// How far the index of this number is; `None` if there is none any more.
+    /// How far the index of this number is; `None` if there is none any more. Cost: a look-up.
     #[must_use]
     pub fn state_of(&self, number: u32) -> Option<StoredIndexState> {
-        self.indexes.load().values().find(|index| index.number == number).map(|index| index.state)
+        self.indexes.load().states.get(&number).copied()
     }
 }
 

@@ -135,6 +135,10 @@ bugs! {
     NamedExtentsNotHeld = "named-extents-not-held";
     /// What the manifest before names is free when a checkpoint is about to replace it.
     ReusedUnderCheckpoint = "reused-under-checkpoint";
+    /// Of an extent that is written in parts, only the first part is written.
+    PartNotWritten = "part-not-written";
+    /// Of an extent that is written in parts, only the bytes of the last part are in the checksums.
+    PartNotSummed = "part-not-summed";
 
     // Segments: tail, run, body, history.
 

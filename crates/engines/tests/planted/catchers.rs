@@ -157,6 +157,8 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         | PackedCleanFlagStays => return None,
         // Of indexes in mapped files: `mapped.rs`.
         MergedEntriesLost | EntryTailSkipped | IndexEmptiedEarly | EmptyScanForgotten => return None,
+        // Of extents in parts, which bodies of indexes are: there, too.
+        PartNotWritten | PartNotSummed => return None,
 
         DeleteDroppedEarly => ("merged_runs", DELETE_ABOVE, &["an older file still has the edge"]),
         BuildingDeleteDropped => ("merged_runs", BUILDING, &["the scan will put the entry below"]),

@@ -7,6 +7,7 @@ use evergraph_storage::planted::Bug;
 
 const SAYS_SCAN: &str =
     "indexes::look_ups_say_what_a_scan_says_to_every_snapshot_beside_merges_checkpoints_and_power_cuts";
+const OPENING: &str = "indexes::an_opening_builds_nothing_and_a_look_up_reads_no_property";
 const DROP: &str = "indexes::an_index_that_is_dropped_answers_until_its_drop_is_readable";
 const EMPTY_SCAN: &str =
     "indexes::commits_from_before_a_scan_that_found_nothing_enter_nothing_when_they_are_replayed";
@@ -17,6 +18,7 @@ pub fn on_mapped(bug: Bug) -> Option<Catcher> {
     let (tests, name, says): (_, _, &[&str]) = match bug {
         LengthBeforeRecord | LengthRelaxed => ("mapped_engine/weak_orders", SHARED_TAIL, &["half a record"]),
         ResidualDropped => ("schedules_live", MERGES_BESIDE, &["records are exact", "not the whole history"]),
+        PartNotWritten | PartNotSummed => ("mapped_database", OPENING, &["is corrupt at byte"]),
         MergedEntriesLost => ("mapped_database", SAYS_SCAN, &[" scanned", "is_healthy"]),
         EntryTailSkipped => ("mapped_database", SAYS_SCAN, &[" scanned"]),
         IndexEmptiedEarly => ("mapped_database", DROP, &["an index was emptied early"]),

@@ -19,6 +19,7 @@ use evergraph_graph::id::KeyId;
 use evergraph_graph::packed_column::column::PackedColumn;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::column_form::put_column;
+use evergraph_storage::checkpoint::error::CheckpointError;
 use std::sync::Arc;
 
 /// Finds the stored form of a column that is as it was, if it is.
@@ -36,7 +37,10 @@ pub struct BodyWriter<'a> {
 }
 
 impl BodyWriter<'_> {
-    /// Writes lists and the columns that are not `kept`. Cost: a copy, and a write for each extent.
+    /// Writes lists and the columns that are not `kept`.
+    ///
+    /// Cost: a look at every list, to check it; a copy in memory of the lists, and of one column at a time; and for each extent a
+    /// write for each of its parts ([`Extents::write`]).
     ///
     /// # Errors
     /// `limit` on a full disk, and what the system says; `corrupt` for a body that is not sound, which is an error of ours.
@@ -68,21 +72,27 @@ impl BodyWriter<'_> {
         self.write(payload, checked, body.columns(), kept, Vec::new())
     }
 
-    /// The same of the entries of an index, which `walk` gives twice: to count their bytes, and to write them. And how many there
-    /// are.
+    /// The same of the entries of an index, `entries_max` at most, which `walk` gives twice: to find their starts, and to write
+    /// them. And how many there are.
     ///
-    /// Cost: a write for each part of the extent; in memory are its starts, half a byte an entry.
+    /// Cost: two walks, and a write for each part of the extent. In memory are the starts: [`EntryStarts::memory_bytes`] of
+    /// `entries_max`, which is the caller's to reserve.
     ///
     /// # Errors
-    /// `limit` on a full disk, and what the system says; `corrupt` if an entry cannot be read.
-    pub fn entries<'e, W>(&self, walk: impl Fn() -> Result<W>) -> Result<(StoredBody, usize)>
+    /// `limit` on a full disk, and what the system says; `corrupt` if an entry cannot be read, or if the second walk gives others
+    /// than the first.
+    pub fn entries<'e, W>(
+        &self,
+        entries_max: u64,
+        walk: impl Fn() -> Result<W>,
+    ) -> Result<(StoredBody, usize)>
     where
         W: Iterator<Item = std::result::Result<&'e [u8], String>>,
     {
         let damaged = |problem: String| {
             Error::new(ErrorKind::Corrupt, format!("{} cannot be read: {problem}", self.segment))
         };
-        let mut starts = EntryStarts::default();
+        let mut starts = EntryStarts::new(entries_max);
         for entry in walk()? {
             starts.push(entry.map_err(damaged)?);
         }
@@ -92,17 +102,23 @@ impl BodyWriter<'_> {
         }
         let table = empty_table(arrays_bytes);
         let payload_bytes = arrays_bytes + table.len() as u64;
-        let extent =
-            self.extents.write_in_pieces(self.header(ExtentKind::IndexBody), payload_bytes, |writer| {
-                writer.put(&starts.finish())?;
-                for entry in walk()? {
-                    let entry = entry.map_err(damaged)?;
-                    writer.put(&[length_byte(entry)])?;
-                    writer.put(entry)?;
-                }
-                writer.put(&table)?;
-                Ok::<(), Error>(())
-            })?;
+        let header = self.header(ExtentKind::IndexBody);
+        // Starts lie before the entries, which are never in memory together: so there are two walks. Both give the same: the
+        // caller holds the body that they read, whose extent nobody writes meanwhile, and what changes it is memory of its own.
+        // If its bytes change all the same, other lengths are refused here, and who merges verifies the body once more.
+        let written = self.extents.write_in_pieces(header, payload_bytes, |writer| {
+            writer.put(&starts.finish())?;
+            for entry in walk().map_err(CheckpointError::Refused)? {
+                let entry = entry.map_err(damaged).map_err(CheckpointError::Refused)?;
+                writer.put(&[length_byte(entry)])?;
+                writer.put(entry)?;
+            }
+            writer.put(&table)
+        });
+        let extent = written.map_err(|error| match error {
+            CheckpointError::Unsound { problem, .. } => self.unsound(&problem),
+            error => error.into(),
+        })?;
         let checked = CheckedArrays::Entries { bytes: arrays_bytes as usize };
         Ok((StoredBody::written(extent, Vec::new(), checked), count as usize))
     }
@@ -147,6 +163,9 @@ impl BodyWriter<'_> {
     }
 
     fn unsound(&self, problem: &str) -> Error {
-        Error::new(ErrorKind::Corrupt, format!("a body of {} was built wrong: {problem}", self.segment))
+        Error::new(
+            ErrorKind::Corrupt,
+            format!("a body of {} was built wrong: {problem}; please report this", self.segment),
+        )
     }
 }

@@ -8,11 +8,11 @@ use crate::extents::header::ExtentPlace;
 use crate::extents::stored_extent::StoredExtent;
 use crate::files::batch::StoredRun;
 use crate::files::section::{NamedBatch, NamedColumn, NamedIndexes, NamedRun, NamedSegment, Section};
-use crate::files::segment_id::SegmentId;
+use crate::files::segment_id::{INDEXES, SegmentId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::io::write_unit::WriteUnit;
 use evergraph_storage::planted::{Bug, planted};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A run that is named.
@@ -78,12 +78,19 @@ impl<B> Ledger<B> {
     }
 
     /// Names these of the `ready` indexes that it has segments of, and no other index's segment.
+    ///
+    /// Cost: looks at the segments of indexes alone, which are the last ones: it is called under the latch.
     pub fn name_indexes(&mut self, ready: NamedIndexes) {
         let NamedIndexes { mut indexes, next } = ready;
         let has = |number| SegmentId::index(number).is_some_and(|id| self.segments.contains_key(&id));
         indexes.retain(|(_, number)| has(*number));
-        let is_named = |number| indexes.iter().any(|index| index.1 == number);
-        self.segments.retain(|id, _| id.index_number().is_none_or(is_named));
+        let named: BTreeSet<u32> = indexes.iter().map(|index| index.1).collect();
+        let of_indexes = self.segments.range(SegmentId::vertices(INDEXES)..).map(|(id, _)| *id);
+        let is_named = |id: &SegmentId| id.index_number().is_some_and(|number| named.contains(&number));
+        let others: Vec<SegmentId> = of_indexes.filter(|id| !is_named(id)).collect();
+        for id in others {
+            self.segments.remove(&id);
+        }
         self.indexes = NamedIndexes { indexes, next };
     }
 

@@ -69,7 +69,9 @@ pub fn salvage(
         }
     };
     check_permission(source.directory, &section)?;
-    let newest_base = section.segments.iter().map(|segment| segment.base).max().unwrap_or(Timestamp::ZERO);
+    // Nothing is saved of indexes: they are built anew.
+    let saved = section.segments.iter().filter(|segment| segment.id.index_number().is_none());
+    let newest_base = saved.map(|segment| segment.base).max().unwrap_or(Timestamp::ZERO);
     let bodies = DamagedSegments::new(source.directory, section, source.manifest.covered_through);
     source.losses.extend(bodies.lost_runs());
     let files = SalvageFiles {
@@ -266,10 +268,11 @@ impl<'a> DamagedSegments<'a> {
 
     /// The records that no file has any more: of commits that the log may not have, either.
     fn lost_runs(&self) -> Vec<Loss> {
-        let lost = self.section.segments.iter().filter_map(|segment| {
+        // Indexes are built anew.
+        let saved = self.section.segments.iter().filter(|segment| segment.id.index_number().is_none());
+        let lost = saved.filter_map(|segment| {
             let FoundRecords { through, damage, .. } = self.records(segment);
-            // Indexes are built anew.
-            let damage = damage.filter(|_| segment.id.index_number().is_none())?;
+            let damage = damage?;
             let (id, first) = (segment.id, through.next());
             let problem = format!(
                 "{}: records of {id} from commit {first} to {} can't be read; what the log has of them is saved",

@@ -15,7 +15,6 @@ use crate::body_store::stored_column::StoredColumn;
 use crate::engine::graph::MappedGraph;
 use crate::engine::groups::id_of;
 use crate::entries::entry::ENTRY_BYTES_MAX;
-use crate::entries::entry_body::EntryBody;
 use crate::files::segment_id::SegmentId;
 use crate::merge::{BuiltBody, LiveMergeOutcome, MergedBody};
 use crate::segment::LiveSegment;
@@ -175,8 +174,8 @@ impl MappedGraph {
         }
         let is_there = |stamp: Stamp| stamp.operation() != Operation::Delete || planted(Bug::LostDelete);
         let changes = newest.iter().map(|(entry, stamp)| (*entry, is_there(*stamp)));
-        let entries = if planted(Bug::MergedEntriesLost) { EntryBody::EMPTY } else { before.entries()? };
-        self.write_merged_entries(segment, base, entries, changes)
+        let _memory = self.starts_of_merge(before.entries()?.count() + newest.len() as u64);
+        self.write_merged_entries(segment, base, &before, changes)
     }
 }
 

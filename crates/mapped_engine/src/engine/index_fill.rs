@@ -12,6 +12,7 @@
 //! reserved from the budget, which may refuse.
 
 use crate::body_store::body_writer::BodyWriter;
+use crate::body_store::stored_body::StoredBody;
 use crate::engine::graph::MappedGraph;
 use crate::engine::groups::{SubjectSegment, id_of};
 use crate::entries::entry::EntryForm;
@@ -36,6 +37,8 @@ use std::sync::Arc;
 
 /// What the memory of fills is called in a budget.
 const FILL_PURPOSE: &str = "index builds";
+/// What the memory of merges of indexes is called in a budget.
+const MERGE_PURPOSE: &str = "merges of indexes";
 /// Bytes that are reserved at once, at least.
 const RESERVED_BYTES: u64 = 64 << 10;
 
@@ -236,7 +239,8 @@ impl MappedGraph {
         base: Timestamp,
         entries: &FilledEntries,
     ) -> Result<LiveMergeOutcome> {
-        let body = self.write_entries(segment, base, || Ok(entries.iter().map(Ok)))?;
+        let count = entries.entries.len() as u64;
+        let body = self.write_entries(segment, base, count, || Ok(entries.iter().map(Ok)))?;
         let outcome = self.writer().fill_body(segment, self.timeline(), (base, body));
         match outcome {
             Ok(LiveMergeOutcome::Done { records, .. }) => self.count_merged(records),
@@ -245,7 +249,7 @@ impl MappedGraph {
         outcome
     }
 
-    /// Writes a body of the entries that `walk` gives.
+    /// Writes a body of the entries that `walk` gives, `entries_max` at most.
     ///
     /// # Errors
     /// As [`BodyWriter::entries`].
@@ -253,35 +257,52 @@ impl MappedGraph {
         &self,
         segment: &LiveSegment,
         base: Timestamp,
+        entries_max: u64,
         walk: impl Fn() -> Result<W>,
     ) -> Result<BuiltBody>
     where
         W: Iterator<Item = std::result::Result<&'e [u8], String>>,
     {
         let writer = BodyWriter { extents: self.extents(), segment: id_of(segment), base };
-        let (body, items) = writer.entries(walk)?;
+        let (body, items) = writer.entries(entries_max, walk)?;
         Ok(BuiltBody { place: self.bodies().insert(Arc::new(body))?, items })
     }
 
-    /// Writes a body of the entries of `before` with `changes` on top, ascending: whether each is there from now on.
+    /// Writes a body of the entries of `before` with `changes` on top, ascending: whether each is there from now on. The memory
+    /// of their starts is the caller's to reserve.
     ///
     /// # Errors
-    /// As [`BodyWriter::entries`].
+    /// `corrupt` if `before` is damaged; as [`BodyWriter::entries`].
     pub(crate) fn write_merged_entries<'e>(
         &self,
         segment: &LiveSegment,
         base: Timestamp,
-        before: EntryBody<'e>,
+        before: &'e StoredBody,
         changes: impl Iterator<Item = (&'e [u8], bool)> + Clone,
     ) -> Result<BuiltBody> {
-        self.write_entries(segment, base, || {
-            MergedEntries::new(before, changes.clone()).map_err(|problem| {
+        let entries = if planted(Bug::MergedEntriesLost) { EntryBody::EMPTY } else { before.entries()? };
+        let entries_max = entries.count() + changes.clone().count() as u64;
+        let built = self.write_entries(segment, base, entries_max, || {
+            MergedEntries::new(entries, changes.clone()).map_err(|problem| {
                 Error::new(ErrorKind::Corrupt, format!("{} cannot be read: {problem}", id_of(segment)))
             })
-        })
+        })?;
+        // Once more, which costs nothing unless a sync of its file failed: from then on the system may bring back earlier bytes
+        // at any time. They would stay, so what is sound now was sound while it was read.
+        if let Err(damaged) = before.entries() {
+            self.bodies().remove(built.place);
+            return Err(damaged.into());
+        }
+        Ok(built)
     }
 
-    /// Whether that holds for whoever begins to read, too.
+    /// Memory of the starts of so many entries, for a merge. Beyond the limit if it does not fit: without merges records would take
+    /// more, and nothing would free theirs.
+    pub(crate) fn starts_of_merge(&self, entries: u64) -> Reservation {
+        self.budget().reserve_anyway(MERGE_PURPOSE, EntryStarts::memory_bytes(entries))
+    }
+
+    /// Whether nobody who begins to read now looks up in the index of a segment: it was dropped, and that is readable.
     pub(crate) fn is_gone(&self, segment: &LiveSegment) -> bool {
         let readable = self.live().readable();
         segment.index_number().is_some_and(|number| self.indexes().is_gone(number, readable))
@@ -352,8 +373,8 @@ impl MappedGraph {
     ) -> Result<BuiltBody> {
         self.settle_segment(segment)?;
         let body = self.body_of(segment)?;
-        let before = body.entries()?;
-        let _memory = self.fill_budget().reserve(EntryStarts::memory_bytes(before.count()))?;
-        self.write_merged_entries(segment, base, before, entries.iter().map(|entry| (entry, true)))
+        let stored = body.entries()?.count();
+        let _memory = self.fill_budget().reserve(EntryStarts::memory_bytes(stored))?;
+        self.write_merged_entries(segment, base, &body, entries.iter().map(|entry| (entry, true)))
     }
 }

@@ -6,6 +6,7 @@ use evergraph_storage::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use evergraph_storage::sync::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The queue and what its thread remembers.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ pub struct Merger {
     pub(crate) rounds: Mutex<MergeRounds>,
     /// Until when no merge is tried after one that failed, in nanoseconds on the timeline's clock. Relaxed.
     pub(crate) paused_until: AtomicU64,
-    /// Why the last merge that failed did.
+    /// Why the last merge that failed did; none once one succeeded after it.
     pub(crate) failed: Mutex<Option<String>>,
 }
 
@@ -38,8 +39,26 @@ pub(crate) struct MergeQueue {
 pub(crate) struct MergeRounds {
     /// Segments whose records weren't readable yet.
     pub(crate) delayed: Vec<Arc<LiveSegment>>,
+    /// Segments whose turn came while no merge is tried, because one failed.
+    pub(crate) paused: Vec<Arc<LiveSegment>>,
+    /// Segments whose merges failed. They come behind those of `paused`: one that fails always stops no other.
+    pub(crate) failed: Vec<Arc<LiveSegment>>,
+    /// How long nothing happened but merges that fail again.
+    pub(crate) undisturbed: Duration,
     /// What was readable when nothing happened the last time: what hasn't changed since is idle.
     pub(crate) idle_since: Timestamp,
+}
+
+impl MergeRounds {
+    fn new(idle_since: Timestamp) -> Self {
+        let (delayed, paused, failed) = (Vec::new(), Vec::new(), Vec::new());
+        Self { delayed, paused, failed, undisturbed: Duration::ZERO, idle_since }
+    }
+
+    /// Whether segments wait until merges are tried again.
+    pub(crate) fn is_resting(&self) -> bool {
+        !self.paused.is_empty() || !self.failed.is_empty()
+    }
 }
 
 impl Merger {
@@ -53,7 +72,7 @@ impl Merger {
             reclaim: AtomicBool::new(false),
             passed: AtomicU64::new(0),
             merges: AtomicU64::new(0),
-            rounds: Mutex::new(MergeRounds { delayed: Vec::new(), idle_since: readable }),
+            rounds: Mutex::new(MergeRounds::new(readable)),
             paused_until: AtomicU64::new(0),
             failed: Mutex::default(),
         }

@@ -13,8 +13,9 @@
 //! on the queue's condition variable when there is nothing to do. In a simulation there is no such thread, and each of its
 //! rounds is a step.
 //!
-//! A merge that fails, on a full disk for example, leaves its records where they are: it is tried again when the segment gets
-//! more, and the error of a commit that finds no room for its records says why.
+//! A merge that fails, on a full disk for example, leaves its records where they are. After a pause it is tried again, behind all
+//! others that are due, and quiet times go on meanwhile: a segment that cannot be merged stops no other one. The error of a
+//! commit that finds no room for its records says why the last one failed.
 
 use crate::engine::graph::MappedGraph;
 use crate::engine::merge_queue::MergeRounds;
@@ -192,17 +193,23 @@ impl MappedGraph {
     /// Merges, and remembers why that failed if it did.
     fn merge_noting(&self, segment: &Arc<LiveSegment>) -> Result<LiveMergeOutcome> {
         let merged = self.merge(segment);
-        *self.merger().failed.lock() = merged.as_ref().err().map(ToString::to_string);
-        if merged.is_err() {
-            let until = self.timeline().clock().now() + PAUSE_AFTER_FAILURE;
-            let nanoseconds = u64::try_from(until.as_nanos()).unwrap_or(u64::MAX);
-            self.merger().paused_until.store(nanoseconds, Ordering::Relaxed);
-        }
-        if merged.as_ref().is_ok_and(|merged| merged.is_done()) {
-            self.merger().progress.notify_all();
-            if self.merger().merges.fetch_add(1, Ordering::Relaxed) % MERGES_A_PASS == MERGES_A_PASS - 1 {
-                self.merger().reclaim_soon();
+        let merger = self.merger();
+        match &merged {
+            Err(error) => {
+                *merger.failed.lock() = Some(error.to_string());
+                let until = self.timeline().clock().now() + PAUSE_AFTER_FAILURE;
+                let nanoseconds = u64::try_from(until.as_nanos()).unwrap_or(u64::MAX);
+                merger.paused_until.store(nanoseconds, Ordering::Relaxed);
             }
+            Ok(outcome) if outcome.is_done() => {
+                *merger.failed.lock() = None;
+                merger.progress.notify_all();
+                if merger.merges.fetch_add(1, Ordering::Relaxed) % MERGES_A_PASS == MERGES_A_PASS - 1 {
+                    merger.reclaim_soon();
+                }
+            }
+            // It had nothing to do, which says nothing of what failed.
+            Ok(_) => {}
         }
         merged
     }
@@ -267,9 +274,19 @@ impl MappedGraph {
         let mut quiet = false;
         let has_other_work = merger.reclaim.load(Ordering::Acquire) || self.arena().is_short();
         if !queue.closing && queue.jobs.is_empty() && !has_other_work {
-            let pause = if rounds.delayed.is_empty() { IDLE } else { PAUSE };
-            (queue, quiet) = merger.work.wait_timeout(queue, pause);
-            quiet &= rounds.delayed.is_empty() && queue.jobs.is_empty();
+            let pause = match (rounds.delayed.is_empty(), rounds.is_resting()) {
+                (false, _) => PAUSE,
+                (true, true) => PAUSE_AFTER_FAILURE,
+                (true, false) => IDLE,
+            };
+            let (woken, timed_out) = merger.work.wait_timeout(queue, pause);
+            queue = woken;
+            let is_undisturbed = timed_out && rounds.delayed.is_empty() && queue.jobs.is_empty();
+            rounds.undisturbed = if is_undisturbed { rounds.undisturbed + pause } else { Duration::ZERO };
+            quiet = rounds.undisturbed >= IDLE;
+            if quiet {
+                rounds.undisturbed = Duration::ZERO;
+            }
             queue.jobs.extend(rounds.delayed.drain(..));
         }
         (!queue.closing).then_some(quiet)
@@ -296,23 +313,36 @@ impl MappedGraph {
             self.merger().passed.store(now, Ordering::Relaxed);
         }
         if let Some(job) = job {
-            rounds.delayed.extend(self.work_off(job));
+            self.work_off(rounds, job);
+        }
+        // After idle segments: they are merged while the queue is empty.
+        if rounds.is_resting() && !self.is_paused() {
+            let mut queue = self.merger().queue.lock();
+            queue.jobs.extend(rounds.paused.drain(..));
+            queue.jobs.extend(rounds.failed.drain(..));
         }
     }
 
-    /// Merges a queued segment; gives it back if it is still due because its records aren't readable yet.
-    fn work_off(&self, segment: Arc<LiveSegment>) -> Option<Arc<LiveSegment>> {
+    /// Merges a queued segment; keeps it for later if that failed, or if it is still due because its records aren't readable
+    /// yet.
+    fn work_off(&self, rounds: &mut MergeRounds, segment: Arc<LiveSegment>) {
         segment.dequeue();
         if self.is_paused() {
-            return segment.enqueue().then_some(segment);
+            if segment.enqueue() {
+                rounds.paused.push(segment);
+            }
+            return;
         }
         let merged = match self.is_merge_due(&segment) {
             true => self.merge_noting(&segment),
             false => self.writer().merge_runs(&segment, self.timeline()),
         };
         // What failed is tried again: nothing else frees what its records take.
-        let waits = !merged.is_ok_and(LiveMergeOutcome::is_done) && self.is_merge_due(&segment);
-        (waits && segment.enqueue()).then_some(segment)
+        let is_done = merged.as_ref().is_ok_and(|merged| merged.is_done());
+        if !is_done && self.is_merge_due(&segment) && segment.enqueue() {
+            let later = if merged.is_err() { &mut rounds.failed } else { &mut rounds.delayed };
+            later.push(segment);
+        }
     }
 
     /// Merges what is left in segments that nobody has written to since `since`, so that their tails and runs give their

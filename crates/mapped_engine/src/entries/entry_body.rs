@@ -14,6 +14,8 @@ use std::iter::Peekable;
 
 /// Entries from one start to the next.
 const BLOCK: u64 = 16;
+/// Bytes of the count in front of the starts.
+const COUNT_BYTES: usize = 8;
 
 /// Entries of a body, in place.
 #[derive(Clone, Copy, Debug)]
@@ -187,16 +189,25 @@ impl<'a> EntryCursor<'a> {
 }
 
 /// Count and starts of a body whose entries follow: those have to be known before the first entry is written.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct EntryStarts {
     count: u64,
     /// Bytes of the entries, with their lengths.
     bytes: u64,
-    /// Eight bytes each.
+    /// Room for the count; then eight bytes each.
     starts: Vec<u8>,
 }
 
 impl EntryStarts {
+    /// Those of `entries_max` entries at most: as many take [this memory](EntryStarts::memory_bytes), which is not moved as they
+    /// come.
+    #[must_use]
+    pub fn new(entries_max: u64) -> Self {
+        let mut starts = Vec::with_capacity(usize::try_from(Self::memory_bytes(entries_max)).unwrap_or(0));
+        starts.extend_from_slice(&[0; COUNT_BYTES]);
+        Self { count: 0, bytes: 0, starts }
+    }
+
     /// Another entry, greater than those before.
     pub fn push(&mut self, entry: &[u8]) {
         if self.count.is_multiple_of(BLOCK) {
@@ -215,19 +226,19 @@ impl EntryStarts {
     /// Bytes of all arrays.
     #[must_use]
     pub fn arrays_bytes(&self) -> u64 {
-        8 + self.starts.len() as u64 + self.bytes
+        self.starts.len() as u64 + self.bytes
     }
 
-    /// Bytes that the starts of so many entries take in memory, at most: a vector that grows takes twice what is in it.
+    /// Bytes that the count and the starts of so many entries take in memory: half a byte an entry.
     #[must_use]
     pub fn memory_bytes(entries: u64) -> u64 {
-        2 * (8 + 8 * entries.div_ceil(BLOCK))
+        COUNT_BYTES as u64 + 8 * entries.div_ceil(BLOCK)
     }
 
     /// What is in front of the first entry. Each follows behind its [length](length_byte).
     #[must_use]
     pub fn finish(mut self) -> Vec<u8> {
-        drop(self.starts.splice(..0, self.count.to_le_bytes()));
+        self.starts[..COUNT_BYTES].copy_from_slice(&self.count.to_le_bytes());
         self.starts
     }
 }
@@ -299,11 +310,11 @@ mod tests {
     }
 
     fn arrays<'e>(entries: impl Iterator<Item = &'e Vec<u8>> + Clone) -> Vec<u8> {
-        let mut starts = EntryStarts::default();
+        let mut starts = EntryStarts::new(entries.clone().count() as u64);
         entries.clone().for_each(|entry| starts.push(entry));
         let (count, bytes) = (starts.count(), starts.arrays_bytes());
         let mut arrays = starts.finish();
-        assert!(arrays.len() as u64 <= EntryStarts::memory_bytes(count));
+        assert_eq!(arrays.len() as u64, EntryStarts::memory_bytes(count));
         entries.for_each(|entry| {
             arrays.push(length_byte(entry));
             arrays.extend_from_slice(entry);

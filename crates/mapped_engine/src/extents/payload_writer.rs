@@ -12,6 +12,7 @@
 use crate::extents::array_file::ArrayFile;
 use crate::extents::header::{ExtentHeader, ExtentPlace, HEADER_BYTES, PayloadChecksums};
 use evergraph_storage::checkpoint::error::CheckpointError;
+use evergraph_storage::planted::{Bug, planted};
 use std::ops::Range;
 
 /// Bytes of a part: a multiple of every write unit.
@@ -23,6 +24,7 @@ pub struct PayloadWriter<'a> {
     file: &'a ArrayFile,
     /// The extent, with zeros to the unit.
     range: Range<u64>,
+    payload_bytes: u64,
     /// Bytes of the payload that have not come yet.
     left: u64,
     checksums: PayloadChecksums,
@@ -44,7 +46,7 @@ impl<'a> PayloadWriter<'a> {
         part.resize(HEADER_BYTES, 0);
         let (left, offset, checksums) = (payload_bytes, range.start, PayloadChecksums::default());
         let (first, summed) = (Vec::new(), HEADER_BYTES);
-        Self { file, range, left, checksums, first, part, summed, offset, has_failed: false }
+        Self { file, range, payload_bytes, left, checksums, first, part, summed, offset, has_failed: false }
     }
 
     /// Puts the next bytes of the payload.
@@ -53,7 +55,7 @@ impl<'a> PayloadWriter<'a> {
     /// What the system says; `Unsound` if there are more than the extent has.
     pub fn put(&mut self, bytes: &[u8]) -> Result<(), CheckpointError> {
         let left = self.left.checked_sub(bytes.len() as u64);
-        self.left = left.ok_or_else(|| self.unsound("more bytes came"))?;
+        self.left = left.ok_or_else(|| self.unsound("more"))?;
         self.append(bytes)
     }
 
@@ -76,13 +78,18 @@ impl<'a> PayloadWriter<'a> {
     }
 
     fn end_part(&mut self) -> Result<(), CheckpointError> {
-        self.sum();
+        if !planted(Bug::PartNotSummed) {
+            self.sum();
+        }
         self.summed = 0;
         let bytes = self.part.len() as u64;
         if self.offset == self.range.start {
             self.first = std::mem::take(&mut self.part);
         } else {
-            let written = self.file.write_part(&self.part, self.offset);
+            let written = match planted(Bug::PartNotWritten) {
+                true => Ok(()),
+                false => self.file.write_part(&self.part, self.offset),
+            };
             self.has_failed |= written.is_err();
             written?;
             self.part.clear();
@@ -101,7 +108,7 @@ impl<'a> PayloadWriter<'a> {
         place: ExtentPlace,
     ) -> Result<u64, CheckpointError> {
         if self.left > 0 {
-            return Err(self.unsound("fewer bytes came"));
+            return Err(self.unsound(&(self.payload_bytes - self.left).to_string()));
         }
         self.sum();
         let (crc, of_blocks) = std::mem::take(&mut self.checksums).finish();
@@ -122,9 +129,10 @@ impl<'a> PayloadWriter<'a> {
     }
 
     #[cold]
-    fn unsound(&self, problem: &str) -> CheckpointError {
-        let what = format!("an extent at byte {} of {}", self.range.start, self.file.file().path().display());
-        let problem = format!("{problem} than it was made for, which is an error of ours");
+    fn unsound(&self, found: &str) -> CheckpointError {
+        let file = self.file.file().path().display();
+        let what = format!("the payload of the extent at byte {} of {file}", self.range.start);
+        let problem = format!("{} bytes expected, found {found}", self.payload_bytes);
         CheckpointError::Unsound { what, problem }
     }
 }
@@ -175,12 +183,15 @@ mod tests {
     fn a_payload_of_another_length_is_refused_and_its_place_is_free() {
         let directory = Arc::new(MemoryDirectory::new("db"));
         let extents = Extents::open(directory, ExtentOptions::default(), [], Reuse::Allowed).unwrap().0;
-        for bytes in [PART_BYTES, PART_BYTES + 2] {
+        for (bytes, found) in [(PART_BYTES, "found 262144"), (PART_BYTES + 2, "found more")] {
             let payload = payload(bytes);
             let written =
                 extents.write_in_pieces(HEADER, PART_BYTES as u64 + 1, |writer| writer.put(&payload));
             let error = written.unwrap_err();
-            assert!(error.to_string().contains("than it was made for"), "{error}");
+            let text = error.to_string();
+            for part in ["at byte 0 of db/array-", "262145 bytes expected", found, "please report this"] {
+                assert!(text.contains(part), "{text}");
+            }
             assert_eq!(extents.statistics().free_bytes, extents.statistics().file_bytes);
         }
     }

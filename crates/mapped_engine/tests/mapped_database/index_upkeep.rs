@@ -1,6 +1,6 @@
 //! Upkeep of indexes: what builds take of memory and leave when they end, and when their segments are merged.
 
-use crate::indexes::{AGE, NAME, Opened, check, create, opened, options, people};
+use crate::indexes::{AGE, NAME, Opened, check, create, damage, opened, options, people, section};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::VertexId;
 use evergraph_graph::index::IndexKind;
@@ -154,6 +154,36 @@ fn a_dropped_index_is_emptied_beside_steady_writes() {
     }
     (0..3).for_each(|_| graph.step_merges(false));
     assert_eq!((names.items(), names.records()), (0, 0));
+}
+
+/// Each try to merge a damaged index fails. It is tried for ever, and was in the way of idle merges.
+#[test]
+fn an_index_that_cannot_be_merged_stops_no_idle_merge_of_others() {
+    let directory = MemoryDirectory::new("db");
+    people(&directory, 1000);
+    let (_, named) = section(&directory);
+    let ages = named.segments.iter().find(|segment| segment.id.index_number() == Some(2));
+    damage(&directory, ages.unwrap(), false);
+    let store = opened(&directory);
+    let graph = store.store().engine().graph();
+    let records_of_people = || {
+        let mut records = 0;
+        graph.groups().for_each_segment(|segment| {
+            records += if segment.index_number().is_none() { segment.records() } else { 0 };
+            true
+        });
+        records
+    };
+    set_ages(&store, 0..600, 300);
+    (0..4).for_each(|_| graph.step_merges(false));
+    assert!(graph.is_merge_due(&segment_of(&store, 2)), "what failed is due still");
+    set_ages(&store, 0..5, 301);
+    assert!(records_of_people() >= 5);
+    (0..4).for_each(|_| graph.step_merges(true));
+    assert_eq!(records_of_people(), 0);
+    assert_eq!(segment_of(&store, 2).records(), 1210);
+    let error = graph.merge_everything().unwrap_err();
+    assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains("array-"), "{error}");
 }
 
 #[test]

@@ -241,7 +241,7 @@ fn look_ups_say_what_a_scan_says_to_every_snapshot_beside_merges_checkpoints_and
     }
 }
 
-fn section(directory: &MemoryDirectory) -> (Manifest, Section) {
+pub fn section(directory: &MemoryDirectory) -> (Manifest, Section) {
     let manifest = Manifest::read(directory, MappedEngine::opens).unwrap();
     let section = Section::of(directory, &manifest).unwrap();
     (manifest, section)
@@ -276,7 +276,7 @@ fn look_up(view: &impl GraphView, value: &Value) -> Result<Vec<VertexId>> {
 }
 
 /// Makes bytes of an extent others.
-fn damage(directory: &MemoryDirectory, segment: &NamedSegment, of_columns: bool) {
+pub fn damage(directory: &MemoryDirectory, segment: &NamedSegment, of_columns: bool) {
     let body = segment.body.filter(|_| !of_columns);
     let columns = segment.columns.iter().filter(|_| of_columns).map(|column| column.place);
     for place in body.into_iter().chain(columns) {
@@ -286,13 +286,17 @@ fn damage(directory: &MemoryDirectory, segment: &NamedSegment, of_columns: bool)
     }
 }
 
-/// What reads a property finds damage, so that who looks up without an error has read none.
+/// What reads a property finds damage, so that who looks up without an error has read none. The body of the names is written in
+/// parts of 256 KiB, and a look-up compares it with its checksums.
 #[test]
 fn an_opening_builds_nothing_and_a_look_up_reads_no_property() {
     let directory = MemoryDirectory::new("db");
-    people(&directory, 9000);
+    people(&directory, 12_000);
     let (_, named) = section(&directory);
     assert_eq!(named.indexes.indexes.len(), 2);
+    let names = named.segments.iter().find(|segment| segment.id.index_number() == Some(1));
+    let names_bytes = names.and_then(|segment| segment.body).unwrap().payload_bytes;
+    assert!(names_bytes > 256 << 10, "{names_bytes} bytes are one part");
     named.segments.iter().for_each(|segment| damage(&directory, segment, true));
     let store = open(&directory).unwrap();
     let snapshot = store.store().snapshot();
@@ -301,7 +305,7 @@ fn an_opening_builds_nothing_and_a_look_up_reads_no_property() {
     let error = snapshot.vertex_property_map(VertexId(8123)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corrupt);
     let statistics = store.store().indexes();
-    assert!(statistics.iter().all(|index| index.entries == 9000), "{statistics:?}");
+    assert!(statistics.iter().all(|index| index.entries == 12_000), "{statistics:?}");
     drop(snapshot);
     // A unique value is looked for by its index alone as well.
     let taken = store.store().transact(|tx| {

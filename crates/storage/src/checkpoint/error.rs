@@ -81,9 +81,9 @@ pub enum CheckpointError {
     },
     /// What was about to be written breaks its own rules: a defect of ours, caught before it
     /// reached the disk.
-    #[error("no checkpoint: {what}: {problem}; please report this")]
+    #[error("not written: {what}: {problem}; please report this")]
     Unsound {
-        /// The segment or part of the manifest.
+        /// The segment, extent or part of the manifest.
         what: String,
         /// The rule that it breaks.
         problem: String,

@@ -1,5 +1,6 @@
 //! Graphs for tests: hand-made and random ones, and the settings to run each test with.
 
+use crate::any_lists::AnyLists;
 use crate::control::Control;
 use crate::csr::StaticCsr;
 use crate::pieced::Pieced;
@@ -35,16 +36,18 @@ impl Graph {
         self
     }
 
-    pub(crate) fn csr(&self, direction: Direction) -> StaticCsr {
-        StaticCsr::new(self.vertices.clone(), &self.edges, Some(&self.weights), direction).unwrap()
+    pub(crate) fn csr(&self, direction: Direction) -> AnyLists {
+        let weights = Some(&self.weights[..]);
+        AnyLists::Flat(StaticCsr::new(self.vertices.clone(), &self.edges, weights, direction).unwrap())
     }
 
-    pub(crate) fn unweighted(&self, direction: Direction) -> StaticCsr {
-        StaticCsr::new(self.vertices.clone(), &self.edges, None, direction).unwrap()
+    pub(crate) fn unweighted(&self, direction: Direction) -> AnyLists {
+        AnyLists::Flat(StaticCsr::new(self.vertices.clone(), &self.edges, None, direction).unwrap())
     }
 
-    pub(crate) fn pieced(&self, direction: Direction) -> Pieced {
-        Pieced::new(self.vertices.clone(), &self.edges, Some(&self.weights), direction)
+    pub(crate) fn pieced(&self, direction: Direction) -> AnyLists {
+        let weights = Some(&self.weights[..]);
+        AnyLists::Pieced(Pieced::new(self.vertices.clone(), &self.edges, weights, direction))
     }
 
     /// Modularity by its definition, pair by pair: the sum over all pairs with one label of their weight

@@ -78,6 +78,10 @@ pub mod wcc;
 mod writers;
 
 #[cfg(test)]
+mod any_lists;
+#[cfg(test)]
+mod data_sets;
+#[cfg(test)]
 mod graphs;
 #[cfg(test)]
 mod memory_scratch;

@@ -7,25 +7,22 @@
 
 #![allow(clippy::unwrap_used, reason = "a data set that cannot be read fails its test")]
 
-#[path = "../src/pieced.rs"]
-mod pieced;
-
-use evergraph_algorithms::bfs::{BfsParameters, bfs};
-use evergraph_algorithms::cdlp::{CdlpParameters, cdlp};
-use evergraph_algorithms::control::Control;
-use evergraph_algorithms::csr::StaticCsr;
-use evergraph_algorithms::kcore::kcore;
-use evergraph_algorithms::lcc::{LccParameters, lcc};
-use evergraph_algorithms::pagerank::{PageRankParameters, pagerank};
-use evergraph_algorithms::scc::scc;
-use evergraph_algorithms::sssp::{SsspParameters, sssp};
-use evergraph_algorithms::triangles::triangles;
-use evergraph_algorithms::wcc::{WccParameters, wcc};
+use crate::any_lists::AnyLists;
+use crate::bfs::{BfsParameters, bfs};
+use crate::cdlp::{CdlpParameters, cdlp};
+use crate::control::Control;
+use crate::csr::StaticCsr;
+use crate::kcore::kcore;
+use crate::lcc::{LccParameters, lcc};
+use crate::pagerank::{PageRankParameters, pagerank};
+use crate::pieced::Pieced;
+use crate::scc::scc;
+use crate::sssp::{SsspParameters, sssp};
+use crate::triangles::triangles;
+use crate::wcc::{WccParameters, wcc};
 use evergraph_graph::id::{Direction, VertexId};
-use evergraph_graph::topology::Topology;
 use evergraph_graph::vertex_set::VertexSet;
 use flate2::read::GzDecoder;
-use pieced::Pieced;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -126,8 +123,9 @@ impl DataSet {
     fn on_topologies(&self, check: &impl Check) {
         let vertices = VertexSet::full(self.ids.len() as u32);
         let weights = self.weights.as_deref();
-        check.on(&StaticCsr::new(vertices.clone(), &self.edges, weights, Direction::Both).unwrap());
-        check.on(&Pieced::new(vertices, &self.edges, weights, Direction::Both));
+        let flat = StaticCsr::new(vertices.clone(), &self.edges, weights, Direction::Both).unwrap();
+        check.on(&AnyLists::Flat(flat));
+        check.on(&AnyLists::Pieced(Pieced::new(vertices, &self.edges, weights, Direction::Both)));
     }
 
     fn check_bfs(&self, source: u64, path: PathBuf) {
@@ -176,9 +174,9 @@ impl DataSet {
     }
 }
 
-/// Runs a kernel on any topology and compares what it gives.
+/// Runs a kernel on such lists and compares what it gives.
 trait Check {
-    fn on<T: Topology>(&self, topology: &T);
+    fn on(&self, topology: &AnyLists);
 }
 
 struct Levels {
@@ -188,7 +186,7 @@ struct Levels {
 }
 
 impl Check for Levels {
-    fn on<T: Topology>(&self, topology: &T) {
+    fn on(&self, topology: &AnyLists) {
         let parameters = BfsParameters { direction: self.direction, ..Default::default() };
         let found = bfs(topology, self.source, &parameters, &Control::default()).unwrap();
         for (vertex, want) in (0..).zip(&self.want) {
@@ -204,7 +202,7 @@ struct Distances {
 }
 
 impl Check for Distances {
-    fn on<T: Topology>(&self, topology: &T) {
+    fn on(&self, topology: &AnyLists) {
         let parameters = SsspParameters { direction: self.direction, delta: None };
         let found = sssp(topology, self.source, &parameters, &Control::default()).unwrap();
         for (vertex, (found, want)) in found.distances.iter().zip(&self.want).enumerate() {
@@ -219,7 +217,7 @@ struct Labels {
 }
 
 impl Check for Labels {
-    fn on<T: Topology>(&self, topology: &T) {
+    fn on(&self, topology: &AnyLists) {
         let found = wcc(topology, &WccParameters::default(), &Control::default()).unwrap();
         assert!(found.labels.as_slice() == self.want);
         let mut want = self.want.clone();
@@ -237,7 +235,7 @@ struct Scores {
 }
 
 impl Check for Scores {
-    fn on<T: Topology>(&self, topology: &T) {
+    fn on(&self, topology: &AnyLists) {
         let (iterations, direction) = (self.iterations, self.direction);
         let parameters = PageRankParameters { iterations, direction, ..Default::default() };
         let found = pagerank(topology, &parameters, &Control::default()).unwrap();
@@ -254,7 +252,7 @@ struct Communities {
 }
 
 impl Check for Communities {
-    fn on<T: Topology>(&self, topology: &T) {
+    fn on(&self, topology: &AnyLists) {
         let found = cdlp(topology, &self.parameters, &Control::default()).unwrap();
         assert!(found.labels() == self.want);
     }
@@ -267,7 +265,7 @@ struct Coefficients {
 }
 
 impl Check for Coefficients {
-    fn on<T: Topology>(&self, topology: &T) {
+    fn on(&self, topology: &AnyLists) {
         let parameters = LccParameters { directed: self.directed };
         let found = lcc(topology, &parameters, &Control::default()).unwrap();
         for (vertex, (found, want)) in found.coefficients.iter().zip(&self.want).enumerate() {
@@ -286,7 +284,7 @@ struct Summary {
 }
 
 impl Check for Summary {
-    fn on<T: Topology>(&self, topology: &T) {
+    fn on(&self, topology: &AnyLists) {
         let control = Control::default();
         assert_eq!(triangles(topology, &control).unwrap().total(), self.triangles);
         let components = scc(topology, &control).unwrap();

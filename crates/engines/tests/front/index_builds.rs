@@ -42,9 +42,9 @@ fn on_age(kind: IndexKind, unique: bool) -> IndexRequest<'static> {
     IndexRequest { owner: OwnerName::Label("Person"), key: "age", kind, unique }
 }
 
-fn a_build_beside_a_violation_fails_and_names_it<E: TestEngine>(kind: E::Kind) {
+fn a_build_beside_a_violation_fails_and_names_it<E: TestEngine>(engine: E::Kind) {
     for kind in IndexKind::BY_VALUE {
-        let store = empty::<E>(kind);
+        let store = empty::<E>(engine);
         ages(&store, 0..20);
         let failed = store.create_index(&on_age(kind, true), &mut |progress| {
             if progress.groups_done == progress.groups_count {
@@ -93,9 +93,9 @@ fn build_with<E: TestEngine>(
 }
 
 /// `tries_alone`: how often a build is tried after somebody entered a value alone.
-fn who_enters_last_is_looked_at<E: TestEngine>(kind: E::Kind, tries_alone: usize) {
+fn who_enters_last_is_looked_at<E: TestEngine>(engine: E::Kind, tries_alone: usize) {
     for kind in IndexKind::BY_VALUE {
-        let store = empty::<E>(kind);
+        let store = empty::<E>(engine);
         let people = ages(&store, 0..20);
         let (tries, made) = build_with(&store, &on_age(kind, true), || drop(ages(&store, [5])));
         assert_eq!(made.unwrap_err().to_string(), "Person.age can't be unique: \"5\" of v5 and v20");
@@ -133,8 +133,8 @@ fn who_enters_a_value_at_the_last_moment_is_looked_at_too() {
 }
 
 /// In the moment before each try somebody enters another value, unless writers are held back.
-fn a_unique_index_becomes_ready_beside_a_busy_writer<E: TestEngine>(kind: E::Kind) {
-    let store = empty::<E>(kind);
+fn a_unique_index_becomes_ready_beside_a_busy_writer<E: TestEngine>(engine: E::Kind) {
+    let store = empty::<E>(engine);
     ages(&store, 0..20);
     let (ask, asked) = std::sync::mpsc::channel::<()>();
     let (done, wait) = std::sync::mpsc::channel::<()>();
@@ -168,9 +168,9 @@ fn a_unique_index_does_not_wait_for_writers_to_pause() {
     a_unique_index_becomes_ready_beside_a_busy_writer::<AnyEngine>(EngineKind::Mapped);
 }
 
-fn a_resolved_commit_goes_into_a_new_index<E: HookedEngine>(kind: E::Kind) {
+fn a_resolved_commit_goes_into_a_new_index<E: HookedEngine>(engine: E::Kind) {
     for kind in IndexKind::BY_VALUE {
-        let (store, hook) = E::hooked(kind);
+        let (store, hook) = E::hooked(engine);
         let people = ages(&store, 0..5);
         let beside = store.clone();
         hook(Box::new(move || {
@@ -193,8 +193,8 @@ fn a_commit_that_was_resolved_before_an_index_began_goes_into_it() {
     a_resolved_commit_goes_into_a_new_index::<AnyEngine>(EngineKind::Disk);
 }
 
-fn a_late_drop_leaves_the_next_index_alone<E: HookedEngine>(kind: E::Kind) {
-    let (store, hook) = E::hooked(kind);
+fn a_late_drop_leaves_the_next_index_alone<E: HookedEngine>(engine: E::Kind) {
+    let (store, hook) = E::hooked(engine);
     ages(&store, 0..5);
     let (request, owner) = (on_age(IndexKind::Hash, false), OwnerName::Label("Person"));
     store.create_index(&request, &mut |_| Ok(())).unwrap();
@@ -229,8 +229,8 @@ fn who_drops_an_index_late_leaves_its_successor_alone() {
 }
 
 on_every_engine! {
-    fn duplicates_are_named_up_to_five_with_their_holders<E: TestEngine>(kind: E::Kind) {
-        let store = empty::<E>(kind);
+    fn duplicates_are_named_up_to_five_with_their_holders<E: TestEngine>(engine: E::Kind) {
+        let store = empty::<E>(engine);
         ages(&store, (0..8).chain(0..8));
         let text =
             store.create_index(&on_age(IndexKind::Ordered, true), &mut |_| Ok(())).unwrap_err().to_string();
@@ -240,9 +240,9 @@ on_every_engine! {
 }
 
 on_every_engine! {
-    fn a_cancelled_build_and_one_that_a_crash_ends_leave_nothing<E: TestEngine>(kind: E::Kind) {
+    fn a_cancelled_build_and_one_that_a_crash_ends_leave_nothing<E: TestEngine>(engine: E::Kind) {
         let directory = MemoryDirectory::new("db");
-        let store = open::<E>(kind, &directory, Durability::Sync).unwrap();
+        let store = open::<E>(engine, &directory, Durability::Sync).unwrap();
         ages(&store, 0..10);
         let mut cut = None;
         let cancelled = store.create_index(&on_age(IndexKind::Ordered, false), &mut |progress| {
@@ -254,13 +254,13 @@ on_every_engine! {
             }
         });
         assert_eq!(cancelled.unwrap_err().kind(), ErrorKind::Cancelled);
-        for store in [store.clone(), open(kind, &cut.unwrap(), Durability::Sync).unwrap()] {
+        for store in [store.clone(), open(engine, &cut.unwrap(), Durability::Sync).unwrap()] {
             assert_eq!((store.indexes().len(), store.catalogue().indexes().count()), (0, 0));
             assert_eq!(ages(&store, 0..5).len(), 5, "nobody is refused");
             assert!(store.create_index(&on_age(IndexKind::Ordered, false), &mut |_| Ok(())).unwrap());
             check_indexes(&store.snapshot(), &[Value::I64(3), Value::I64(100)], &some_ranges(), 4);
         }
-        let again = open::<E>(kind, &directory.power_cut(), Durability::Sync).unwrap();
+        let again = open::<E>(engine, &directory.power_cut(), Durability::Sync).unwrap();
         assert_eq!(again.catalogue(), store.catalogue());
         assert_eq!(again.indexes()[0].entries, 17);
         check_indexes(&again.snapshot(), &[Value::I64(3), Value::I64(100)], &some_ranges(), 4);
@@ -305,9 +305,9 @@ fn indexes_that_come_and_go_beside_a_checkpoint_are_replayed() {
 on_every_engine! {
     /// The simulation found it: an index whose commit the disk had refused was said to be there already, and
     /// after a power cut it was not.
-    fn an_index_that_the_log_could_not_sync_is_not_said_to_be_there<E: TestEngine>(kind: E::Kind) {
+    fn an_index_that_the_log_could_not_sync_is_not_said_to_be_there<E: TestEngine>(engine: E::Kind) {
         let failing = FailingDirectory::new(Arc::new(MemoryDirectory::new("db")));
-        let options = OpenOptions { environment: Environment::simulated(1), ..options::<E>(kind) };
+        let options = OpenOptions { environment: Environment::simulated(1), ..options::<E>(engine) };
         let open = OpenStore::<E>::open(Arc::new(failing.clone()), &options).unwrap();
         ages(open.store(), 0..3);
         let request = on_age(IndexKind::Hash, false);
@@ -321,8 +321,8 @@ on_every_engine! {
 }
 
 on_every_engine! {
-    fn what_is_asked_for_twice_or_in_a_wrong_way_is_told<E: TestEngine>(kind: E::Kind) {
-        let store = empty::<E>(kind);
+    fn what_is_asked_for_twice_or_in_a_wrong_way_is_told<E: TestEngine>(engine: E::Kind) {
+        let store = empty::<E>(engine);
         ages(&store, 0..3);
         let hash = on_age(IndexKind::Hash, true);
         assert!(store.create_index(&hash, &mut |_| Ok(())).unwrap());
@@ -359,8 +359,8 @@ on_every_engine! {
 }
 
 on_every_engine! {
-    fn an_edge_of_a_unique_property_is_named_in_the_users_words<E: TestEngine>(kind: E::Kind) {
-        let store = empty::<E>(kind);
+    fn an_edge_of_a_unique_property_is_named_in_the_users_words<E: TestEngine>(engine: E::Kind) {
+        let store = empty::<E>(engine);
         let people = ages(&store, 0..3);
         let request = IndexRequest {
             owner: OwnerName::EdgeType("KNOWS"),
@@ -385,8 +385,8 @@ on_every_engine! {
 }
 
 on_every_engine! {
-    fn who_began_before_a_unique_index_and_writes_something_else_commits<E: TestEngine>(kind: E::Kind) {
-        let store = empty::<E>(kind);
+    fn who_began_before_a_unique_index_and_writes_something_else_commits<E: TestEngine>(engine: E::Kind) {
+        let store = empty::<E>(engine);
         let people = ages(&store, 0..3);
         let mut other = store.begin();
         let key = other.key("name").unwrap();
@@ -402,9 +402,9 @@ on_every_engine! {
 }
 
 on_every_engine! {
-    fn a_snapshot_from_before_an_index_was_built_anew_reads_everything<E: TestEngine>(kind: E::Kind) {
+    fn a_snapshot_from_before_an_index_was_built_anew_reads_everything<E: TestEngine>(engine: E::Kind) {
         for kind in IndexKind::BY_VALUE {
-            let store = empty::<E>(kind);
+            let store = empty::<E>(engine);
             let people = ages(&store, 0..5);
             store.create_index(&on_age(kind, false), &mut |_| Ok(())).unwrap();
             let old = store.snapshot();
@@ -423,9 +423,9 @@ on_every_engine! {
 }
 
 on_every_engine! {
-    fn who_began_under_a_unique_index_meets_the_one_that_took_its_place<E: TestEngine>(kind: E::Kind) {
+    fn who_began_under_a_unique_index_meets_the_one_that_took_its_place<E: TestEngine>(engine: E::Kind) {
         for kind in IndexKind::BY_VALUE {
-            let store = empty::<E>(kind);
+            let store = empty::<E>(engine);
             ages(&store, 0..3);
             store.create_index(&on_age(kind, true), &mut |_| Ok(())).unwrap();
             let mut old = store.begin();
@@ -441,8 +441,8 @@ on_every_engine! {
 }
 
 on_every_engine! {
-    fn a_build_waits_until_the_commits_before_it_are_durable<E: TestEngine>(kind: E::Kind) {
-        let options = OpenOptions { memory_limit_bytes: 64 << 20, ..options::<E>(kind) };
+    fn a_build_waits_until_the_commits_before_it_are_durable<E: TestEngine>(engine: E::Kind) {
+        let options = OpenOptions { memory_limit_bytes: 64 << 20, ..options::<E>(engine) };
         // With its threads: a writer can't flush what is not durable yet.
         let opened = OpenStore::<E>::open(Arc::new(MemoryDirectory::new("db")), &options).unwrap();
         let store = opened.store();
@@ -478,8 +478,8 @@ on_every_engine! {
     }
 }
 
-fn builds_beside_writers<E: TestEngine>(kind: E::Kind, people_count: u64) {
-    let store = empty::<E>(kind);
+fn builds_beside_writers<E: TestEngine>(engine: E::Kind, people_count: u64) {
+    let store = empty::<E>(engine);
     let people = Arc::new(ages(&store, 0..people_count as i64));
     let knows = store.transact(|transaction| transaction.edge_type("KNOWS")).unwrap();
     let writers: Vec<_> = (0..3u64)

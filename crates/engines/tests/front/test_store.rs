@@ -104,6 +104,7 @@ impl TestEngine for AnyEngine {
                 let engine = MappedEngine::in_memory(timeline, options).expect("these options are possible");
                 Self::Mapped(Box::new(engine))
             }
+            other => panic!("no test knows how to make the engine `{other}`"),
         }
     }
 

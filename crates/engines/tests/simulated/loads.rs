@@ -13,6 +13,7 @@ use evergraph_graph::id::{EdgeId, VertexId};
 use evergraph_graph::load::{EdgeBlock, EdgeTable, Load, VertexBlock, VertexChange, VertexTable};
 use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::value::{Value, ValueType};
+use evergraph_storage::durable_engine::DurableEngine as _;
 use evergraph_storage::io::random::{Random, SplitMix64};
 use evergraph_storage::ownership::OwnerChanges;
 use std::collections::BTreeMap;

@@ -317,8 +317,10 @@ impl<E: TestEngine> World<E> {
         self.store.collect_indexes();
         self.check();
         let newest = self.store.snapshot();
-        let is_kept = |index: &IndexInfo| self.store.engine().keeps_index(index.definition.id);
-        for index in self.store.indexes().into_iter().filter(|index| !is_kept(index)) {
+        for index in self.store.indexes() {
+            if self.store.engine().keeps_index(index.definition.id) {
+                continue;
+            }
             let wanted = contents(&newest, &index.definition).0 as u64;
             assert_eq!(
                 (index.entries, index.leaving, index.state),

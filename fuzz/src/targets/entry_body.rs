@@ -50,7 +50,7 @@ fn seeds() -> Vec<Vec<u8>> {
 }
 
 fn written(entries: &[Vec<u8>]) -> Vec<u8> {
-    let mut starts = EntryStarts::default();
+    let mut starts = EntryStarts::new(entries.len() as u64);
     entries.iter().for_each(|entry| starts.push(entry));
     let mut arrays = starts.finish();
     for entry in entries {

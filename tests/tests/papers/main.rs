@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Those of LSMGraph (SIGMOD 2024; figures 5, 7, 8, 9) are about files and memory graphs that no face of the database
-//! shows: `crates/disk_engine/tests/lsmgraph.rs`. DGAP's figures 3 and 4 are also played on its own structure, slot by
+//! shows: `crates/disk_engine/tests/durable/lsmgraph.rs`. DGAP's figures 3 and 4 are also played on its own structure, slot by
 //! slot: `crates/packed/tests/graph/dgap.rs`.
 //!
 //! Each example is read before and after its records became part of a body: our merges stand where

@@ -3,8 +3,6 @@
 //!
 //! The store has its threads, and a clock that stands still until the test moves it on. What the thread that compacts
 //! asks the clock and reads from files says whether it waits.
-#![cfg(not(any(shuttle, loom)))]
-#![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::column::Column;

@@ -1,6 +1,4 @@
 //! Compaction threads: a store with two of them under writers, a snapshot that is held, and a thread that panics.
-#![cfg(not(any(shuttle, loom)))]
-#![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::error::{ErrorKind, Result};

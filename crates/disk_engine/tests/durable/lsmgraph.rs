@@ -11,9 +11,6 @@
 //! They stand here and not among the other papers' examples (`tests/tests/papers`), because they are about files and graphs
 //! that no face of the database shows.
 
-#![cfg(not(any(shuttle, loom)))]
-#![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
-
 use evergraph_disk_engine::compact::job::CompactionJob;
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_disk_engine::file::csr_file::CsrFile;

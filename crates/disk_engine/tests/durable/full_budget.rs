@@ -7,9 +7,6 @@
 //! commits      values are reserved ahead; a large one waits for what a small one waits for
 //! ```
 
-#![cfg(not(any(shuttle, loom)))]
-#![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
-
 use evergraph_disk_engine::compact::job::CompactionJob;
 use evergraph_disk_engine::durable::files::DatabaseFiles;
 use evergraph_disk_engine::engine::{DiskEngine, EngineParts};

@@ -3,7 +3,6 @@
 //! A hub hid its edges from conflict checks; a bulk load panicked snapshots that began while it was made
 //! durable, and did not know of unique indexes and simple types that were there before it.
 
-#![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 #![allow(clippy::disallowed_methods, reason = "the merge thread of a real store gets real time")]
 
 use evergraph_graph::error::ErrorKind;

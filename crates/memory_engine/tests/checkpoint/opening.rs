@@ -1,7 +1,5 @@
 //! Opening: a database is made, found again after power cuts and loads, and told from what is none.
 
-#![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
-
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::load::{EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
 use evergraph_graph::transaction::Transaction as _;

@@ -206,7 +206,7 @@ crash: toolchain ## Cut the power of simulated disks: a million times, or IMAGES
 	@test -n "$(SIMULATED_$(or $(ENGINE),memory))" || { echo "there is no engine $(ENGINE): disk, mapped or memory" >&2; exit 1; }
 	@echo "== $(or $(IMAGES),1000000) images of disks whose power failed, of each engine (the first time builds the test: a minute)"
 	$(Q)EVERGRAPH_SIM_IMAGES="$(or $(IMAGES),1000000)" EVERGRAPH_SIM_SEED="$(or $(SEED),$(shell date +%s))" \
-	    $(CARGO) test $(CARGO_FLAGS) $(QUIET) -p evergraph-engines --test simulation -- --nocapture --test-threads 1 --exact \
+	    $(CARGO) test $(CARGO_FLAGS) $(QUIET) -p evergraph-tests --test simulation -- --nocapture --test-threads 1 --exact \
 	    $(foreach engine,$(or $(ENGINE),memory disk mapped),$(SIMULATED_$(engine)))
 
 fuzz: toolchain ## Fuzz every decoder: 60 s each, or SECONDS=n; TARGET=name for one

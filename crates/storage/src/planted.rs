@@ -3,7 +3,7 @@
 //! ```text
 //! here              each bug: its name and what is wrong
 //! where it is       `if planted(Bug::SkipSync)`: one short branch, beside the line that is right; in the server, the client and the replica as well
-//! catchers.rs       which test catches it (`crates/engines/tests/planted`); `make planted-bugs` demands it
+//! catchers.rs       which test catches it (`tests/tests/planted`); `make planted-bugs` demands it
 //! ```
 //!
 //! With the feature `planted`, which tests of storage and of the engines turn on and nothing else, the

@@ -359,7 +359,7 @@ prop_state_machine! {
 }
 
 prop_state_machine! {
-    // Fewer, for time: more of them run below this (`crates/engines/tests/front`).
+    // Fewer, for time: more of them run below this (`tests/tests/front`).
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
     #[test]

@@ -17,7 +17,7 @@
 //! Each on a database of each engine, or of EVERGRAPH_KILL_ENGINE's. EVERGRAPH_KILL_CYCLES sets the number of kills
 //! (50, shared out), EVERGRAPH_KILL_SEED the moments.
 //! A kill proves recovery, not fdatasync, whose effects outlive the process: power cuts are simulated by
-//! `crates/engines/tests/simulation.rs`.
+//! `tests/tests/simulation.rs`.
 
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 

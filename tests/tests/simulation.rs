@@ -66,6 +66,8 @@ mod simulated {
     pub mod words;
 }
 
+// What it compiled of the front for any engine is linked, not compiled once more.
+use evergraph as _;
 use crate::simulated::campaign::{play_seed, run};
 use crate::simulated::judge::{LINES_FROM_SEED, Tally};
 use evergraph_engines::kind::EngineKind;

@@ -22,6 +22,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
 
+// What it compiled of the front for any engine is linked, not compiled once more.
+use evergraph as _;
+
 mod choice;
 mod conversions;
 mod durable;

@@ -33,7 +33,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The page with the table of bugs.
-const TABLE: &str = include_str!("../../../../docs/testing.md");
+const TABLE: &str = include_str!("../../../docs/testing.md");
 
 fn main() -> ExitCode {
     let (options, names): (Vec<_>, Vec<_>) = std::env::args().skip(1).partition(|it| it.starts_with('-'));
@@ -91,7 +91,7 @@ fn main() -> ExitCode {
     if (sound_count, caught_count) == (tried.len(), pairs.len()) {
         return ExitCode::SUCCESS;
     }
-    println!("A test that misses its bug is what to mend: see crates/engines/tests/planted/catchers.rs.");
+    println!("A test that misses its bug is what to mend: see tests/tests/planted/catchers.rs.");
     ExitCode::FAILURE
 }
 

@@ -42,6 +42,8 @@ fn look_up<G: GraphView>(view: &G, label: LabelId, key: KeyId, value: Value) -> 
 }
 
 on_every_engine! {
+    with kept indexes;
+
     fn what_is_known_of_a_value_goes_with_it_and_is_no_property_of_the_vertex<E: TestEngine>(kind: E::Kind) {
         let (store, label, _, name, [ada, bob]) = people::<E>(kind);
         let known = Value::List(List::new(vec![Value::Map(Map::default())]).unwrap());

@@ -31,14 +31,20 @@ use evergraph_storage::vertex_ids::VertexIds;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Makes tests of functions that are generic over an engine: each runs on every engine.
+/// Makes tests of functions that are generic over an engine: each runs on every engine; those `with kept indexes` on a naive
+/// one that keeps indexes, too, which reads everything for each look-up.
 macro_rules! on_every_engine {
-    ($($(#[$attribute:meta])* fn $name:ident<$engine:ident: TestEngine>($kind:ident: E::Kind) $body:block)*) => {$(
+    (with kept indexes; $($tests:tt)*) => {
+        crate::test_store::on_every_engine! {
+            on [crate::naive_engine::Keeps::NoIndexes, crate::naive_engine::Keeps::Indexes] $($tests)*
+        }
+    };
+    (on $naive:tt $($(#[$attribute:meta])* fn $name:ident<$engine:ident: TestEngine>($kind:ident: E::Kind) $body:block)*) => {$(
         $(#[$attribute])*
         #[test]
         fn $name() {
             fn body<$engine: TestEngine>($kind: $engine::Kind) $body
-            for keeps in [crate::naive_engine::Keeps::NoIndexes, crate::naive_engine::Keeps::Indexes] {
+            for keeps in $naive {
                 body::<crate::naive_engine::NaiveEngine>(keeps);
             }
             for engine in evergraph_engines::kind::EngineKind::ALL {
@@ -46,6 +52,9 @@ macro_rules! on_every_engine {
             }
         }
     )*};
+    ($($tests:tt)*) => {
+        crate::test_store::on_every_engine! { on [crate::naive_engine::Keeps::NoIndexes] $($tests)* }
+    };
 }
 pub(crate) use on_every_engine;
 

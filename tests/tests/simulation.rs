@@ -67,9 +67,9 @@ mod simulated {
 }
 
 // What it compiled of the front for any engine is linked, not compiled once more.
-use evergraph as _;
 use crate::simulated::campaign::{play_seed, run};
 use crate::simulated::judge::{LINES_FROM_SEED, Tally};
+use evergraph as _;
 use evergraph_engines::kind::EngineKind;
 use std::time::Duration;
 

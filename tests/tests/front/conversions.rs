@@ -1,6 +1,7 @@
 //! Conversions: a database of one engine becomes one of another, there and back, with the same ids.
 
-use crate::naive_engine::{Keeps, NaiveEngine};
+use crate::keeps::Keeps;
+use crate::naive_engine::NaiveEngine;
 use crate::test_store::{TestEngine, options};
 use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::kind::EngineKind;

@@ -1,7 +1,8 @@
 //! Opened, checkpointed, killed and reopened: what a database on any durable engine promises, on every engine.
 
+use crate::keeps::Keeps;
 use crate::model::{Model, dump};
-use crate::naive_engine::{Keeps, NaiveEngine};
+use crate::naive_engine::NaiveEngine;
 use crate::test_store::{TestEngine, on_every_engine, options};
 use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::kind::EngineKind;

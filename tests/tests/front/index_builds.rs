@@ -2,7 +2,8 @@
 //! dropped, asked for in a wrong way; many writers at once.
 
 use crate::indexes::explained;
-use crate::naive_engine::{Keeps, NaiveEngine};
+use crate::keeps::Keeps;
+use crate::naive_engine::NaiveEngine;
 use crate::oracle::{check_indexes, contents, some_ranges};
 use crate::test_store::{HookedEngine, TestEngine, empty, on_every_engine, open, options};
 use evergraph_engines::engine::AnyEngine;

@@ -1,7 +1,8 @@
 //! Indexes of all kinds, on vertices and edges, beside random transactions: created, dropped, built while
 //! others commit, asked by snapshots of all ages and inside transactions; always what a scan says.
 
-use crate::naive_engine::{Keeps, NaiveEngine};
+use crate::keeps::Keeps;
+use crate::naive_engine::NaiveEngine;
 use crate::oracle::{check_indexes, contents, some_ranges};
 use crate::test_store::{TestEngine, empty};
 use evergraph_engines::engine::AnyEngine;

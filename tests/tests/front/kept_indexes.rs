@@ -1,7 +1,8 @@
 //! Indexes whose entries the engine keeps: what opening, look-ups and unique checks do with them. That they say what
 //! a scan says is in `indexes.rs`, `rules.rs` and `serializable.rs`, which run on such an engine too.
 
-use crate::naive_engine::{Keeps, NaiveEngine};
+use crate::keeps::Keeps;
+use crate::naive_engine::NaiveEngine;
 use crate::oracle::{check_indexes, some_ranges};
 use crate::test_store::{TestEngine, open, options};
 use evergraph_graph::error::ErrorKind;

@@ -1,7 +1,8 @@
 //! Commits that come in between: after another one's writes were resolved, before it has the latch. What it must check
 //! wasn't listed, since nobody had committed when it began to commit.
 
-use crate::naive_engine::{Keeps, NaiveEngine};
+use crate::keeps::Keeps;
+use crate::naive_engine::NaiveEngine;
 use crate::test_store::{HookedEngine, LateHook};
 use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::kind::EngineKind;

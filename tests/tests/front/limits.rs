@@ -1,6 +1,7 @@
 //! Limits of a transaction: its time, shared by all attempts, and the bytes that its writes take.
 
-use crate::naive_engine::{Keeps, NaiveEngine};
+use crate::keeps::Keeps;
+use crate::naive_engine::NaiveEngine;
 use crate::test_store::{TestEngine, empty_with};
 use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::kind::EngineKind;

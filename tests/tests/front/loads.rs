@@ -3,8 +3,9 @@
 //! What was there comes from random transactions, background work and checkpoints; snapshots and writers from before the
 //! load stay open over it. Power cuts at every operation leave all of the load or nothing; a full disk refuses it.
 
+use crate::keeps::Keeps;
 use crate::model::{Model, dump};
-use crate::naive_engine::{Keeps, NaiveEngine};
+use crate::naive_engine::NaiveEngine;
 use crate::test_store::{TestEngine, options};
 use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::kind::EngineKind;

@@ -30,6 +30,7 @@ mod conversions;
 mod durable;
 mod index_builds;
 mod indexes;
+mod keeps;
 mod kept_indexes;
 mod late_commits;
 mod limits;

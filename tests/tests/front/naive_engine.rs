@@ -6,6 +6,7 @@
 //! ordered index, and by a hash index with one item more, as if its hash met that of the value. It asserts that a
 //! commit brings just those changes of every index that is ready which its mutations come to.
 
+use crate::keeps::Keeps;
 use crate::naive_files::NaiveFiles;
 use crate::naive_topology::NaiveTopology;
 use crate::shared_names::SharedNames;
@@ -29,31 +30,6 @@ use evergraph_storage::view::{GroupBits, IndexAnswer, IndexSize, View};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Whether it keeps the entries of indexes.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Keeps {
-    /// The front has them.
-    #[default]
-    NoIndexes,
-    /// It answers look-ups itself.
-    Indexes,
-}
-
-impl Keeps {
-    /// The name of the engine in manifests.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::NoIndexes => "naive",
-            Self::Indexes => "naive-indexes",
-        }
-    }
-
-    /// The engine of this name, if it is a naive one.
-    pub fn of_name(name: &str) -> Option<Self> {
-        [Self::NoIndexes, Self::Indexes].into_iter().find(|keeps| keeps.name() == name)
-    }
-}
 
 /// The properties of a vertex or an edge.
 pub type Values = BTreeMap<KeyId, Value>;

@@ -5,7 +5,8 @@
 //! its section    N as a varint; 0 if there is no file
 //! ```
 
-use crate::naive_engine::{Keeps, NaiveEngine, NaiveView, State, Values, end, fresh};
+use crate::keeps::Keeps;
+use crate::naive_engine::{NaiveEngine, NaiveView, State, Values, end, fresh};
 use evergraph_graph::bytes::{Reader, put_varint};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, Result};

@@ -1,7 +1,8 @@
 //! The newest edges of a vertex against a model that sorts: short and long lists, own writes, old
 //! snapshots, merges, declared from the start, later, or never, with an index and without.
 
-use crate::naive_engine::{Keeps, NaiveEngine};
+use crate::keeps::Keeps;
+use crate::naive_engine::NaiveEngine;
 use crate::test_store::{TestEngine, empty, on_every_engine, options};
 use evergraph_bodies::edge_body::HUB_DEGREE;
 use evergraph_engines::engine::AnyEngine;

@@ -1,8 +1,9 @@
 //! Random transactions through the front, against the model: own reads after every write, conflicts
 //! exactly where the rules say, and snapshots that stay what they were.
 
+use crate::keeps::Keeps;
 use crate::model::{Effects, Model, ModelTransaction, Values, dump};
-use crate::naive_engine::{Keeps, NaiveEngine};
+use crate::naive_engine::NaiveEngine;
 use crate::test_store::{TestEngine, empty};
 use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::kind::EngineKind;

@@ -1,7 +1,8 @@
 //! Stores without a log: one that reads all that the log held, and refuses every change by naming who may make it; and one
 //! that reads beside a store that writes.
 
-use crate::naive_engine::{Keeps, NaiveEngine};
+use crate::keeps::Keeps;
+use crate::naive_engine::NaiveEngine;
 use crate::test_store::{TestEngine, on_every_engine, open, read_only};
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::index::IndexKind;

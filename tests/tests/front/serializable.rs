@@ -5,7 +5,8 @@
 //! state: all of its answers, and which of its writes were refused, must come out the same, or the commit
 //! must be refused. Rivals commit single writes in between, in snapshot isolation, as it comes.
 
-use crate::naive_engine::{Keeps, NaiveEngine};
+use crate::keeps::Keeps;
+use crate::naive_engine::NaiveEngine;
 use crate::oracle::some_ranges;
 use crate::test_store::{TestEngine, empty, on_every_engine};
 use evergraph_engines::engine::AnyEngine;

@@ -1,6 +1,7 @@
 //! Stores for tests: any engine over files in memory, opened again from their log.
 
-use crate::naive_engine::{Keeps, NaiveEngine};
+use crate::keeps::Keeps;
+use crate::naive_engine::NaiveEngine;
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_disk_engine::pick::limits::PickLimits;
 use evergraph_engines::engine::AnyEngine;
@@ -36,7 +37,7 @@ use std::time::Duration;
 macro_rules! on_every_engine {
     (with kept indexes; $($tests:tt)*) => {
         crate::test_store::on_every_engine! {
-            on [crate::naive_engine::Keeps::NoIndexes, crate::naive_engine::Keeps::Indexes] $($tests)*
+            on [crate::keeps::Keeps::NoIndexes, crate::keeps::Keeps::Indexes] $($tests)*
         }
     };
     (on $naive:tt $($(#[$attribute:meta])* fn $name:ident<$engine:ident: TestEngine>($kind:ident: E::Kind) $body:block)*) => {$(
@@ -53,7 +54,7 @@ macro_rules! on_every_engine {
         }
     )*};
     ($($tests:tt)*) => {
-        crate::test_store::on_every_engine! { on [crate::naive_engine::Keeps::NoIndexes] $($tests)* }
+        crate::test_store::on_every_engine! { on [crate::keeps::Keeps::NoIndexes] $($tests)* }
     };
 }
 pub(crate) use on_every_engine;

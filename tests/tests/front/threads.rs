@@ -1,7 +1,8 @@
 //! Many threads at one store: what must hold whoever is first.
 
+use crate::keeps::Keeps;
 use crate::model::dump;
-use crate::naive_engine::{Keeps, NaiveEngine};
+use crate::naive_engine::NaiveEngine;
 use crate::test_store::{TestEngine, empty};
 use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::kind::EngineKind;

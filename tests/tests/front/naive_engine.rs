@@ -1,10 +1,10 @@
-//! Naive engine, for tests: every record of every commit in one list, every question answered by
-//! replaying it. It also asserts what resolved mutations promise: an insert finds nothing there, a
-//! delete something, a deleted vertex has no edges, an edge has both ends. Its files are in `naive_files.rs`.
+//! Naive engine, for tests: every record of every commit in one list, every question answered by replaying it. It also asserts
+//! what resolved mutations promise: an insert finds nothing there, a delete something, a deleted vertex has no edges, an edge
+//! has both ends. Its files are in `naive_files.rs`.
 //!
-//! One that keeps indexes ([`Keeps::Indexes`]) is the same, but its views answer look-ups by reading everything, exactly by an
-//! ordered index, and by a hash index with one item more, as if its hash met that of the value. It asserts that a
-//! commit brings just those changes of every index that is ready which its mutations come to.
+//! One that keeps indexes is the same, but its views answer look-ups by reading everything, exactly by an ordered index, and by
+//! a hash index with one item more, as if its hash met that of the value. It asserts that a commit brings just those changes
+//! of every index that is ready which its mutations come to.
 
 use crate::keeps::Keeps;
 use crate::naive_files::NaiveFiles;
@@ -88,11 +88,6 @@ pub fn fresh(properties: &Properties) -> Values {
 }
 
 impl NaiveEngine {
-    /// One without commits and files.
-    pub fn new(keeps: Keeps) -> Self {
-        Self { keeps, ..Self::default() }
-    }
-
     /// Calls `hook` once, in the next commit, when its writes are resolved and the latch is free.
     pub fn before_the_next_latch(&self, hook: impl FnOnce() + Send + 'static) {
         *self.before_latch.lock() = Some(Box::new(hook));

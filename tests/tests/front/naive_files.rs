@@ -237,8 +237,8 @@ impl DurableEngine for NaiveEngine {
         }
         let (mutations, bytes_count) = read(&**directory, number)?;
         let (directory, timeline) = (Arc::clone(directory), Arc::clone(timeline));
-        let keeps = Keeps::of_name(&manifest.engine).unwrap_or_default();
-        let mut engine = Self::new(keeps);
+        let mut engine = Self::default();
+        engine.keeps = Keeps::of_name(&manifest.engine).unwrap_or_default();
         engine.files = Some(NaiveFiles { directory, timeline, present: Mutex::new(number) });
         manifest.groups.iter().for_each(|group| engine.open_group(group.id, group.label));
         if !mutations.is_empty() {

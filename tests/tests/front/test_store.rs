@@ -85,7 +85,9 @@ impl TestEngine for NaiveEngine {
     }
 
     fn empty(keeps: Keeps, _: &Arc<Timeline>) -> Self {
-        Self::new(keeps)
+        let mut engine = Self::default();
+        engine.keeps = keeps;
+        engine
     }
 
     fn forgets(&self) -> bool {

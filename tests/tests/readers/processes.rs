@@ -145,7 +145,6 @@ fn every_snapshot_is_its_commits_while_readers_and_writers_are_killed() {
     let mut killed = (0, 0);
     // On a slow machine, until some of both were killed.
     while clock.now() < end || killed.0 < 2 || killed.1 < 2 {
-        #[expect(clippy::disallowed_methods, reason = "other processes go on meanwhile")]
         std::thread::sleep(Duration::from_millis(100 + random.next_u64() % 700));
         // Whatever it is doing.
         if random.next_u64().is_multiple_of(2) {

@@ -196,7 +196,6 @@ fn readers_come_and_go_while_writers_do() {
 
 /// As a resync of a replica does it, beside processes that read.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "it moves what the rule points to")]
 fn who_reads_learns_that_another_database_is_in_the_place_of_this_one() {
     let place = tempfile::tempdir().unwrap();
     let [path, moved] = ["shop.eg", "shop.eg.old"].map(|name| place.path().join(name));

@@ -88,7 +88,6 @@ pub fn play_seed(engine: EngineKind, seed: u64, tally: &mut Tally) -> Result<u64
 
 /// Plays seeds from `seed` on until `images` images were judged. Tells how far it is every few seconds. For a
 /// miss the smallest list of steps is looked for, for so long.
-#[expect(clippy::disallowed_methods, reason = "how long it takes is for people; nothing is decided by it")]
 pub fn run(engine: EngineKind, seed: u64, images: u64, shrink_for: Duration) -> Result<Tally, Box<Miss>> {
     let began = Instant::now();
     let (next, judged, stop) = (AtomicU64::new(seed), AtomicU64::new(0), AtomicBool::new(false));
@@ -151,7 +150,6 @@ pub fn run(engine: EngineKind, seed: u64, images: u64, shrink_for: Duration) -> 
 }
 
 /// Takes steps away from a miss while it stays one.
-#[expect(clippy::disallowed_methods, reason = "a limit on how long people wait")]
 fn shrink(miss: &mut Miss, shrink_for: Duration) {
     let began = Instant::now();
     let mut chunk = miss.plan.steps.len() / 2;

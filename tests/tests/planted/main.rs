@@ -13,7 +13,6 @@
 //! isn't as it should be gets a line; with `--tested` tests that `make test` runs are taken to pass without a bug, so that
 //! only histories of the simulation are tried first.
 
-#![allow(clippy::disallowed_methods, reason = "it runs other programs, and takes their time")]
 
 mod catcher;
 mod catchers;

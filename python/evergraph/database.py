@@ -92,8 +92,8 @@ def open(  # noqa: A001 - as the standard library's modules do
         Seconds that a commit may wait for merges that are behind: 10 by default.
     memory_limit : int, optional
         Bytes of memory. With the disk engine it limits everything that the database takes: half of the machine's
-        memory by default, at least 64 MiB. With the others it limits what algorithms and queries take
-        together in addition to the graph; no limit by default.
+        memory by default, at least 64 MiB. With the others it limits what algorithms and queries, and with the
+        mapped engine builds of indexes, take together in addition to the graph; no limit by default.
     io_threads : int, optional
         Threads that read pages of a database of the disk engine: 8 by default.
     compaction_threads : int, optional

@@ -45,9 +45,8 @@ class Indexes:
         newest_first : bool
             Whether to declare an edge type newest-first by the property
             (``Transaction.declare_newest_first``); with ``of="edges"``, and neither unique nor ordered. With the
-            disk engine an index is built, by which the newest edges of a vertex are read without its others. With
-            the memory engine lists have that order themselves; with the mapped engine a list is sorted when it is
-            read.
+            disk and mapped engines an index is built, by which the newest edges of a vertex are read without its
+            others. With the memory engine lists have that order themselves.
 
         Returns
         -------

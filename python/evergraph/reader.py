@@ -286,8 +286,8 @@ class Reader:
     ) -> list[tuple[Any, EdgeId]]:
         """The out-edges of a vertex with the greatest values of a property, the greatest first.
 
-        Fast if the type is declared newest-first (``Transaction.declare_newest_first``); otherwise the list is
-        sorted.
+        Fast if the type is declared newest-first (``Transaction.declare_newest_first``), with the disk and mapped
+        engines by an index (``Database.create_index``); otherwise the list is sorted.
 
         Returns
         -------

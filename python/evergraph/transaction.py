@@ -364,7 +364,8 @@ class Transaction(Asking, Block):
     def declare_newest_first(self, edge_type: str, key: str, value_type: str) -> None:
         """Declare an edge type as newest-first by a property: see ``newest_edges``.
 
-        With the disk engine the order is kept by an index: ``Database.create_index(..., newest_first=True)``.
+        With the disk and mapped engines the order is kept by an index:
+        ``Database.create_index(..., newest_first=True)``.
         """
         self._native.declare_newest_first(edge_type, key, value_type)
 

@@ -114,7 +114,8 @@ pub struct Global {
     #[arg(long, global = true, value_name = "MODE", value_parser = durability, default_value = "sync", hide_short_help = true)]
     pub durability: Durability,
     /// Memory limit, such as 4GiB. With the disk engine it limits everything that the database takes, at least
-    /// 64MiB; with the others it limits what algorithms and queries take in addition to the graph
+    /// 64MiB; with the others it limits what algorithms and queries, and with the mapped engine builds of
+    /// indexes, take in addition to the graph
     /// [default: half of the machine's memory with the disk engine, unlimited with the others].
     #[arg(long, global = true, value_name = "SIZE", value_parser = amount::memory, hide_short_help = true)]
     pub memory_limit: Option<u64>,

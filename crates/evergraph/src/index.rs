@@ -48,8 +48,8 @@ impl IndexOptions {
         Self { unique: true, ..self }
     }
 
-    /// Ordered by value, for ranges and prefixes: some 35 to 45 bytes an entry, where a hash index takes 10
-    /// to 20.
+    /// Ordered by value, for ranges and prefixes: with the memory engine some 35 to 45 bytes an entry, where a hash index
+    /// takes 10 to 20.
     #[must_use]
     pub fn ordered(self) -> Self {
         Self { kind: IndexKind::Ordered, ..self }

@@ -50,10 +50,10 @@ pub struct Options {
     /// How long a commit may wait for merges that fell behind, before it is refused with `limit`. Default: 10 seconds.
     /// Overdue merges in the commit's own segments come first and are not limited by it.
     pub stall_max: Duration,
-    /// Memory in bytes. In the memory and mapped engines, what algorithms and queries may reserve beside the graph; default:
-    /// unlimited. In the disk engine, what everything may take: newest commits, page cache, compactions, algorithms and
-    /// queries, at least 64 MiB; default: half of what the machine or the control group has. [`u64::MAX`] stands for the
-    /// default.
+    /// Memory in bytes. In the memory and mapped engines, what algorithms and queries may reserve beside the graph, and in the
+    /// mapped engine builds of indexes; default: unlimited. In the disk engine, what everything may take: newest commits, page
+    /// cache, compactions, algorithms and queries, at least 64 MiB; default: half of what the machine or the control group has.
+    /// [`u64::MAX`] stands for the default.
     pub memory_limit_bytes: u64,
     /// Threads that read pages for others, in the disk engine; at least one. Default: 8.
     pub io_threads: usize,

@@ -39,7 +39,7 @@
 //! Numbers are little-endian; a varint is LEB128. A unique hash index of a label is always written as 20,
 //! so that there is one form of each change; 22 is every other index.
 //!
-//! 26 is written only for an engine that keeps its indexes on disk (required feature `index_entries` of its manifest):
+//! 26 is written only for an engine that keeps its indexes in files (required feature `index_entries` of its manifest):
 //! the value that leaves is an old one, which replay could not read any more. Subjects are that engine's own
 //! numbers; an engine that keeps no indexes skips the change.
 //!
@@ -109,7 +109,7 @@ pub enum Mutation {
     },
     /// A change of the catalogue.
     Schema(SchemaChange),
-    /// An entry that was in an index on disk. Engines that keep no indexes skip it.
+    /// An entry that was in an index in files. Engines that keep no indexes skip it.
     LeaveIndex(Box<LeavingEntry>),
     /// A note that is set or removed. It is no part of the graph: the front keeps it.
     Note(NoteChange),

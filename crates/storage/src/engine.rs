@@ -236,7 +236,8 @@ pub trait Engine: Send + Sync + Sized + 'static {
     }
 
     /// Whether it has the entries of an index that it keeps, when a store opens. If not, they are scanned for, as when an
-    /// index is built: it became ready so shortly before a crash that no checkpoint had it.
+    /// index is built: it became ready so shortly before a crash that no checkpoint had it, or the database was converted or
+    /// salvaged.
     fn has_index(&self, index: IndexId) -> bool {
         let _ = index;
         true

@@ -197,7 +197,8 @@ impl<E: DurableEngine> OpenStore<E> {
     /// Opens, or creates, the database in `directory`.
     ///
     /// Cost: reads the bodies once and the log since the last checkpoint, about half a second for 32 MiB
-    /// of small commits; then builds the indexes with two threads, a read and an insertion an entry.
+    /// of small commits; then builds the indexes that the engine doesn't keep with two threads, a read and an insertion
+    /// an entry. The disk and mapped engines read no bodies, and keep all indexes.
     ///
     /// # Errors
     /// `busy` if it is open elsewhere, naming the process; `not_found` if there is no database and

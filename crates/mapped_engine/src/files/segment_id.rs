@@ -1,7 +1,7 @@
 //! Segment id: a vertex group and what one of its segments is about, as one number.
 //!
 //! ```text
-//! group:20 | subject:24 | hub:16      subject   0 the vertices, else 1 + 2 x type, and 1 more for the in side
+//! group:24 | subject:24 | hub:16      subject   0 the vertices, else 1 + 2 x type, and 1 more for the in side
 //!                                     hub       0 the group's own segment, else 1 + row
 //! 2^20     | number:24  | 0           the entries of an index
 //! ```

@@ -33,7 +33,7 @@ pub struct ConversionSummary {
 /// ask to stop.
 ///
 /// Vertices, edges, names, indexes and notes are the same, ids that were given out stay so, and commits go on counting.
-/// Indexes are built when the new database is opened. Others read and write meanwhile.
+/// Indexes are built when the new database is opened to write. Others read and write meanwhile.
 ///
 /// # Errors
 /// `invalid` if the target is taken; `corrupt` if what is read isn't what was written; `limit` on a full disk, `io`,

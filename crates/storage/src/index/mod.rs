@@ -10,7 +10,7 @@
 //! - [`build`](mod@build): an index of what is there already, and every value that is there twice
 //! - [`fill`]: what a scan found, on its way into an index whose entries the engine keeps
 //! - [`entry_range`], [`entry_reads`]: look-ups by the order bytes of values, where an engine keeps entries by these
-//! - [`rebuild`]: all of them, while a store opens
+//! - [`rebuild`]: all that the engine doesn't have, while a store opens
 //! - [`directory`]: the indexes of a store
 
 pub mod build;

@@ -22,8 +22,8 @@ use std::sync::Arc;
 const THREADS: usize = 2;
 
 /// Builds every index of `catalogue` from what `engine` holds at `at`, with two threads unless the store is
-/// stepped. Of an index whose entries the engine keeps nothing is read, unless a crash took them: then they are built
-/// anew, in the engine.
+/// stepped. Of an index whose entries the engine keeps nothing is read, unless it lacks them, after a crash, a
+/// conversion or a salvage: then this thread builds them, in the engine.
 ///
 /// Cost: a scan of every label and type that has another index.
 ///
@@ -150,7 +150,8 @@ fn fill<I: Item, V: View>(view: &V, (index, all): &RebuiltIndex<I>, group: Group
     Ok(())
 }
 
-/// Builds an index that the engine keeps and has lost: it was made shortly before a crash.
+/// Builds an index that the engine keeps and lacks: it was made shortly before a crash, or the database was converted or
+/// salvaged.
 fn refill<I: Item, E: Engine>(
     engine: &E,
     at: Timestamp,

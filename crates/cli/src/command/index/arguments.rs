@@ -18,9 +18,9 @@ Examples:
 
 Which index:
   A hash index finds equal values; an ordered one also finds ranges and prefixes,
-  and takes more memory. With --unique no two vertices of the label (edges of
-  the type) may have the same value. Finding all vertices of a label, or all
-  edges of a type, needs no index: a scan visits nothing else.
+  and takes more memory with the memory engine. With --unique no two vertices of
+  the label (edges of the type) may have the same value. Finding all vertices of a
+  label, or all edges of a type, needs no index: a scan visits nothing else.
 
 A URL:
   On a server an index is built beside readers and writers, as a job that Ctrl-C
@@ -48,8 +48,9 @@ What it does:
   has one such property.
   With the memory engine nothing is built now: a list of more than 64 edges is
   sorted when it is first read in this order, at two bytes per edge. With the disk
-  engine an index of kind newest is built, which takes some 15 bytes per edge of
-  the disk; without it (index drop --kind newest) a list is read whole and sorted.
+  and mapped engines an index of kind newest is built, which takes some 15 bytes
+  per edge of the disk, or 30 of mapped files; without it (index drop --kind
+  newest) a list is read whole and sorted.
   An edge type that was declared in a transaction has no index: run this command.";
 
 const LIST_HELP: &str = "\

@@ -13,7 +13,6 @@
 //! isn't as it should be gets a line; with `--tested` tests that `make test` runs are taken to pass without a bug, so that
 //! only histories of the simulation are tried first.
 
-
 mod catcher;
 mod catchers;
 mod harness;

@@ -18,9 +18,9 @@ Examples:
 
 Which index:
   A hash index finds equal values; an ordered one also finds ranges and prefixes,
-  and takes more memory with the memory engine. With --unique no two vertices of
-  the label (edges of the type) may have the same value. Finding all vertices of a
-  label, or all edges of a type, needs no index: a scan visits nothing else.
+  and takes more memory with the memory engine. With --unique no two vertices
+  of the label (edges of the type) may have the same value. Finding all vertices
+  of a label, or all edges of a type, needs no index: a scan visits nothing else.
 
 A URL:
   On a server an index is built beside readers and writers, as a job that Ctrl-C

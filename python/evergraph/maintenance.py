@@ -103,11 +103,11 @@ class Maintenance:
         ``memory_graphs`` and why each is kept, ``pinned`` files that only snapshots read, ``flushes``,
         ``compactions``, ``write_amplification`` and ``stalls``. It is ``None`` with the other engines. What
         counts, counts since the database was opened. With the mapped engine ``mapped`` has the ``files`` of its
-        arrays, their ``file_bytes``, the ``free_bytes`` in them, ``topology_bytes`` and ``property_bytes`` of
-        what they hold, ``live_bytes`` of changes that are not merged yet, their ``live_limit_bytes``, and the
-        ``live_file_bytes`` of the file that they lie in; else ``None``. In a database that is open to read only,
-        counts are those of the newest snapshot; what only the writer knows, ``mapped`` and sizes, is ``None`` or
-        0, and the rest is about this process.
+        arrays, their ``file_bytes``, the ``free_bytes`` in them, ``topology_bytes``, ``property_bytes`` and
+        ``index_bytes`` of what they hold, ``live_bytes`` of changes that are not merged yet, their
+        ``live_limit_bytes``, and the ``live_file_bytes`` of the file that they lie in; else ``None``. In a
+        database that is open to read only, counts are those of the newest snapshot; what only the writer knows,
+        ``mapped`` and sizes, is ``None`` or 0, and the rest is about this process.
 
         Examples
         --------

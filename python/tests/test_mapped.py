@@ -60,6 +60,7 @@ def test_statistics_say_what_lies_in_files_and_what_waits(tmp_path: Path, circle
         assert (stats["engine"], stats["tree"], stats["topology_bytes"]) == ("mapped", None, 0)
         assert mapped["files"] >= 1
         assert 0 < mapped["free_bytes"] < mapped["file_bytes"]
+        assert mapped["index_bytes"] == sum(index["file_bytes"] for index in db.indexes())
     assert circle.db.stats()["mapped"] is None
 
 

@@ -173,6 +173,8 @@ pub struct IndexStatistics {
     pub distinct: Option<u64>,
     /// Bytes of memory, about.
     pub bytes: u64,
+    /// Those of them that the engine counts among its own: changes that lie with those of the graph.
+    pub engine_bytes: u64,
     /// Bytes of files: 0 if its entries lie in memory.
     pub file_bytes: u64,
 }

@@ -61,6 +61,7 @@ fn mapped<'py>(py: Python<'py>, found: &Statistics) -> PyResult<Option<Bound<'py
         ("free_bytes", mapped.free_bytes),
         ("topology_bytes", engine.topology_bytes),
         ("property_bytes", engine.property_bytes),
+        ("index_bytes", found.store.index_file_bytes),
         ("live_bytes", mapped.live_bytes),
         ("live_limit_bytes", mapped.live_limit_bytes),
         ("live_file_bytes", mapped.live_file_bytes),

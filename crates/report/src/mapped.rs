@@ -16,6 +16,8 @@ pub struct MappedEntry {
     pub topology_bytes: u64,
     /// Properties in them.
     pub property_bytes: u64,
+    /// Entries of indexes in them.
+    pub index_bytes: u64,
     /// Lists alone; `null` without edges.
     pub topology_bytes_per_edge: Option<f64>,
     /// Bytes of what no merge has taken in yet, in the memory that the file `live` maps.
@@ -38,6 +40,7 @@ impl MappedEntry {
             free_bytes: mapped.free_bytes,
             topology_bytes,
             property_bytes: engine.property_bytes,
+            index_bytes: statistics.store.index_file_bytes,
             topology_bytes_per_edge: (edges_count > 0).then(|| topology_bytes as f64 / edges_count as f64),
             live_bytes: mapped.live_bytes,
             live_limit_bytes: mapped.live_limit_bytes,

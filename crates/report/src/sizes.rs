@@ -15,7 +15,7 @@ pub struct Memory {
     pub record_bytes: u64,
     /// Older states that snapshots need.
     pub retained_bytes: u64,
-    /// Unique indexes.
+    /// Indexes, but for what lies with the changes that no merge has taken in.
     pub index_bytes: u64,
     /// All of these.
     pub total_bytes: u64,

@@ -132,8 +132,10 @@ pub struct StoreStatistics {
     pub renamed_edges: u64,
     /// Entries of indexes, stale ones included.
     pub index_entries: u64,
-    /// Bytes of indexes.
+    /// Bytes of memory of indexes, but for what the engine counts among its own.
     pub index_bytes: u64,
+    /// Bytes of files of indexes.
+    pub index_file_bytes: u64,
     /// Bytes reserved from the memory budget, by purpose.
     pub reservations: Vec<(Arc<str>, u64)>,
     /// The engine's numbers.
@@ -430,7 +432,8 @@ impl<E: Engine> Store<E> {
             conflicts,
             renamed_edges,
             index_entries: indexes.iter().map(|index| index.entries).sum(),
-            index_bytes: indexes.iter().map(|index| index.bytes).sum(),
+            index_bytes: indexes.iter().map(|index| index.bytes - index.engine_bytes).sum(),
+            index_file_bytes: indexes.iter().map(|index| index.file_bytes).sum(),
             reservations: front.budget.reservations(),
             engine: front.engine.statistics(),
             log: front.log().map_or_else(|_| LogStatistics::default(), |log| log.statistics()),

@@ -26,6 +26,15 @@ impl ExtentBytes {
         }
     }
 
+    /// Its payload, in place, not compared with anything.
+    #[must_use]
+    pub fn unverified_payload(&self) -> &[u8] {
+        match self {
+            Self::Own(extent) => extent.unverified_payload(),
+            Self::Foreign(extent) => extent.unverified_payload(),
+        }
+    }
+
     /// Where it lies.
     #[must_use]
     pub fn place(&self) -> ExtentPlace {

@@ -234,6 +234,14 @@ impl StoredBody {
         EntryBody::parse(&extent.payload()?[..bytes]).map_err(|problem| extent.corrupt(problem))
     }
 
+    /// How many entries an index says it has: a figure to be shown. Cost: a look at its first bytes, where
+    /// [`StoredBody::entries`] would compare the checksum of all of them; so damage may make it any number.
+    #[must_use]
+    pub fn stated_entries(&self) -> u64 {
+        let Some(extent) = &self.extent else { return 0 };
+        EntryBody::parse(extent.unverified_payload()).map_or(0, |entries| entries.count())
+    }
+
     /// The arrays in the payload, if its table says what is known of the columns.
     fn checked_table<'a>(&self, extent: &'a ExtentBytes) -> CheckpointResult<&'a [u8]> {
         let (arrays, found) = take_table(extent.payload()?).map_err(|problem| extent.corrupt(problem))?;

@@ -142,6 +142,12 @@ impl ForeignExtent {
         self.place
     }
 
+    /// Its payload, in place, not compared with anything.
+    #[must_use]
+    pub fn unverified_payload(&self) -> &[u8] {
+        &self.bytes[HEADER_BYTES..][..self.place.payload_bytes as usize]
+    }
+
     /// Its payload, in place. Cost: nothing but page faults, after the first call, which computes checksums.
     ///
     /// # Errors
@@ -152,7 +158,7 @@ impl ForeignExtent {
             verified.map_err(|(offset, problem)| self.corrupt(offset, problem))?;
             self.is_verified.store(true, Ordering::Relaxed);
         }
-        Ok(&self.bytes[HEADER_BYTES..][..self.place.payload_bytes as usize])
+        Ok(self.unverified_payload())
     }
 
     /// The error of something that is wrong at a byte of it.

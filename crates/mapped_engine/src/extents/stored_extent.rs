@@ -86,6 +86,12 @@ impl StoredExtent {
         &self.bytes
     }
 
+    /// Its payload, in place, not compared with anything.
+    #[must_use]
+    pub fn unverified_payload(&self) -> &[u8] {
+        &self.bytes[HEADER_BYTES..][..self.place.payload_bytes as usize]
+    }
+
     /// A copy of its payload, compared with its checksums even where it was before: after a failed sync the system may have
     /// brought back what was there earlier.
     ///
@@ -121,6 +127,6 @@ impl StoredExtent {
             self.verify(&self.bytes)?;
             self.is_verified.store(true, Ordering::Relaxed);
         }
-        Ok(&self.bytes[HEADER_BYTES..][..self.place.payload_bytes as usize])
+        Ok(self.unverified_payload())
     }
 }

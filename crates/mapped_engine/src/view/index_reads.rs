@@ -101,11 +101,12 @@ impl<'a> MappedView<'a> {
         }
     }
 
-    /// As [`View::index_size`]. What is damaged is told to who reads it.
+    /// As [`View::index_size`]. What is damaged is told to who reads it. Bytes of memory are those of records: entries that no merge
+    /// has taken in lie in `live`, which counts them.
     pub(super) fn size_of_index(&self, index: IndexId) -> Option<IndexSize> {
         match self.entries_of(index) {
             Ok(FoundIndex::Entries(MappedEntries { layer, .. })) => {
-                let stored = layer.body().entries().map_or(0, |entries| entries.count());
+                let stored = layer.body().stated_entries();
                 let records = layer.record_count().unwrap_or(0) as u64;
                 let (file_bytes, _) = layer.body().bytes();
                 // A record is three words.

@@ -4,7 +4,7 @@
 use crate::stores::open;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
-use evergraph_graph::index::{IndexId, IndexKind};
+use evergraph_graph::index::{IndexId, IndexKind, IndexStatistics};
 use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::look_up::{MatchCursor, Matches, OrderedMatches, RangeCursor, ValueRange};
 use evergraph_graph::transaction::Transaction as _;
@@ -323,6 +323,9 @@ fn a_damaged_index_is_named_by_who_looks_up_and_by_the_check_and_salvage_builds_
     let of_indexes = named.segments.iter().filter(|segment| segment.id.index_number().is_some());
     of_indexes.for_each(|segment| damage(&directory, segment, false));
     let store = open(&directory).unwrap();
+    // Sizes are told without a look at the entries.
+    let sizes = store.store().indexes();
+    assert!(sizes.iter().all(|index| index.entries == 3000 && index.file_bytes > 3000), "{sizes:?}");
     let error = look_up(&store.store().snapshot(), &Value::from("person 8")).unwrap_err();
     assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains("array-"), "{error}");
     drop(store);
@@ -400,6 +403,29 @@ fn indexes_that_no_manifest_names_are_built_once() {
     let store = open(&directory).unwrap();
     check(&store.store().snapshot());
     assert!(store.check(&mut go_on).unwrap().is_healthy());
+}
+
+#[test]
+fn what_an_index_has_beside_its_files_is_counted_once() {
+    let directory = MemoryDirectory::new("db");
+    people(&directory, 3000);
+    let store = open(&directory).unwrap();
+    let sums = || {
+        let sizes = store.store().indexes();
+        let sum = |of: fn(&IndexStatistics) -> u64| sizes.iter().map(of).sum::<u64>();
+        (sum(|index| index.bytes), sum(|index| index.engine_bytes), sum(|index| index.file_bytes))
+    };
+    assert_eq!((sums().0, sums().1), (0, 0));
+    let added = store.store().transact(|tx| {
+        let (label, name) = (tx.label("Person")?, tx.key("name")?);
+        tx.add_vertex(label, &[(name, Value::from("nobody"))])
+    });
+    added.unwrap();
+    let (bytes, engine_bytes, file_bytes) = sums();
+    let statistics = store.store().statistics();
+    assert!(engine_bytes > 0 && bytes >= engine_bytes, "{bytes} bytes, {engine_bytes} of the engine");
+    assert_eq!(statistics.index_bytes, bytes - engine_bytes, "`live` has the others");
+    assert_eq!(statistics.index_file_bytes, file_bytes);
 }
 
 #[test]

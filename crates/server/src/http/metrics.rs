@@ -164,6 +164,7 @@ fn of_database(samples: &mut Samples, name: &str, open: &DatabaseUse) {
         gauge("array_files", "Files that hold the graph, of the mapped engine", mapped.files);
         gauge("array_file_bytes", "Bytes of these files", mapped.file_bytes);
         gauge("array_free_bytes", "Bytes of them that the next merges write", mapped.free_bytes);
+        gauge("array_index_bytes", "Bytes of them that hold entries of indexes", store.index_file_bytes);
         gauge("live_bytes", "Bytes of changes that no merge has taken in yet", mapped.live_bytes);
         gauge(
             "live_limit_bytes",

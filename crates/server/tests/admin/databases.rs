@@ -84,7 +84,7 @@ async fn a_database_in_mapped_files_is_served_with_its_figures() {
     let query = json!({"gremlin": "g.addV('Point').V().count()", "aliases": {"g": "web"}});
     assert_eq!(root.post(&query).await.number(), 1);
     let metrics = root.ask("GET", "/metrics", "").await.text().to_owned();
-    let of_files = ["array_files", "array_file_bytes", "array_free_bytes"];
+    let of_files = ["array_files", "array_file_bytes", "array_free_bytes", "array_index_bytes"];
     for name in of_files.into_iter().chain(["live_bytes", "live_limit_bytes", "live_file_bytes"]) {
         assert!(metrics.contains(&format!("evergraph_{name}{{database=\"web\"}} ")), "{name}: {metrics}");
         assert!(!metrics.contains(&format!("evergraph_{name}{{database=\"social\"}} ")), "{name}: {metrics}");

@@ -493,14 +493,14 @@ impl<I: Item> PropertyIndex<I> {
     /// How big it is; of entries that the engine keeps, `kept` says it. Cost: a look at each of its parts.
     #[must_use]
     pub fn statistics(&self, kept: Option<IndexSize>) -> IndexStatistics {
-        let mut file_bytes = 0;
+        let (mut engine_bytes, mut file_bytes) = (0, 0);
         let of_memory = |(entries, distinct, bytes)| (entries, Some(distinct), bytes);
         let (entries, distinct, mut bytes) = match &self.entries {
             Entries::Hash(entries) => of_memory(entries.size()),
             Entries::Ordered(entries) => of_memory(entries.size()),
             Entries::Engine => {
                 let size = kept.unwrap_or_default();
-                file_bytes = size.file_bytes;
+                (engine_bytes, file_bytes) = (size.bytes, size.file_bytes);
                 (size.entries, None, size.bytes)
             }
         };
@@ -513,7 +513,16 @@ impl<I: Item> PropertyIndex<I> {
         // But for those that leave, each value has one entry. Counted are hashes, which two values may share.
         let distinct = if self.definition.unique { Some(entries) } else { distinct };
         let state = if self.is_ready() { IndexState::Ready } else { IndexState::Building };
-        IndexStatistics { definition: self.definition, state, entries, leaving, distinct, bytes, file_bytes }
+        IndexStatistics {
+            definition: self.definition,
+            state,
+            entries,
+            leaving,
+            distinct,
+            bytes,
+            engine_bytes,
+            file_bytes,
+        }
     }
 }
 

@@ -12,11 +12,11 @@ use crate::log::frame::PAGE_BYTES;
 pub enum Durability {
     /// When it is on stable storage. Concurrent commits share one sync.
     Sync,
-    /// At once; a background thread syncs at this interval. A power cut loses at most what was
-    /// committed since about that long, never the middle.
+    /// At once; a background thread writes and syncs at this interval. A power cut, or a process that is killed, loses at most
+    /// what was committed since about that long, never the middle.
     Interval(Duration),
-    /// At once; the system writes when it likes. A power cut loses the newest commits, an end of
-    /// the log, never the middle.
+    /// At once; the system writes when it likes. A power cut, or a process that is killed, loses the newest commits, an end
+    /// of the log, never the middle.
     None,
 }
 

@@ -15,6 +15,7 @@ pub fn sizes_table(mapped: &MappedEntry, report: &StatisticsReport) -> Table {
     let per_edge = per_edge.map(|bytes| format!("{bytes:.1} bytes an edge, both directions"));
     row("files: edges", mapped.topology_bytes, per_edge.unwrap_or_default());
     row("files: properties", mapped.property_bytes, String::new());
+    row("files: indexes", mapped.index_bytes, counted(engine.index_entries, "entry", "entries"));
     let free = format!("{} of them free", size(mapped.free_bytes));
     row(
         "files: all arrays",
@@ -26,7 +27,7 @@ pub fn sizes_table(mapped: &MappedEntry, report: &StatisticsReport) -> Table {
     row("memory: not merged yet", mapped.live_bytes, fresh);
     let most = format!("the file `live`; {} may be in use", size(mapped.live_limit_bytes));
     row("memory: room for it", mapped.live_file_bytes, most);
-    row("memory: indexes", memory.index_bytes, counted(engine.index_entries, "entry", "entries"));
+    row("memory: indexes", memory.index_bytes, String::new());
     row("memory: all", memory.total_bytes, String::new());
     row("disk: log", disk.log_bytes, counted(disk.log_files, "file", "files"));
     row("disk: all files", disk.bytes, String::new());

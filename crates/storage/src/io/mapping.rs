@@ -23,6 +23,8 @@
 #![allow(unsafe_code, reason = "files in the address space: docs/decisions/0025")]
 
 use crate::io::error::{IoError, Operation};
+#[cfg(not(any(shuttle, loom)))]
+use crate::io::network_file_system;
 use crate::io::write_unit::WriteUnit;
 use crate::sync::Mutex;
 use crate::sync::atomic::AtomicU64;
@@ -447,7 +449,7 @@ impl WordMapping {
     ///
     /// # Errors
     /// `UnexpectedEof` if the file ends before; `InvalidInput` if the range is empty or begins within a page; `Unsupported`
-    /// if the file system cannot keep `order`, or the build's atomics are simulated; and what the system says.
+    /// if the file system cannot keep `order` or is one of a network, or the build's atomics are simulated; and what the system says.
     #[cfg(not(any(shuttle, loom)))]
     pub(crate) fn of_file(
         path: &Path,
@@ -456,6 +458,7 @@ impl WordMapping {
         order: StoreOrder,
     ) -> Result<Self, IoError> {
         let failed = |source| IoError::at(Operation::Map, path, range.start, source);
+        network_file_system::refuse(file).map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
         // Words beyond the end would end the process when they are touched.
         if range.end > length {

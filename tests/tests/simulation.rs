@@ -74,17 +74,17 @@ use evergraph_engines::kind::EngineKind;
 use std::time::Duration;
 
 /// Images of each run of the tests.
-const IMAGES: u64 = 4_000;
+const IMAGES: u64 = 2_000;
 /// The same on a disk of persistent memory.
-const IMAGES_OF_LINES: u64 = 400;
+const IMAGES_OF_LINES: u64 = 250;
 /// The same on the disk engine.
-const DISK_ENGINE_IMAGES: u64 = 300;
+const DISK_ENGINE_IMAGES: u64 = 150;
 /// The same on the mapped engine, whose files are a mebibyte and more each.
-const MAPPED_ENGINE_IMAGES: u64 = 250;
+const MAPPED_ENGINE_IMAGES: u64 = 150;
 /// How long the smallest list of steps is looked for that still fails.
 const SHRINK_SECONDS: u64 = 40;
 /// Seeds whose traces are compared.
-const TRACED: std::ops::Range<u64> = 1..5;
+const TRACED: std::ops::Range<u64> = 1..4;
 
 fn number(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;

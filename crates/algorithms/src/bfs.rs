@@ -423,12 +423,13 @@ mod tests {
         let source = VertexId(source);
         let parameters = |alpha, beta| BfsParameters { direction, alpha, beta };
         let usual = parameters(15, 18);
-        let first = bfs(&graph.csr(Direction::Both), source, &usual, &control).unwrap();
+        let (csr, pieced) = (graph.csr(Direction::Both), graph.pieced(Direction::Both));
+        let first = bfs(&csr, source, &usual, &control).unwrap();
         let one_side = bfs(&graph.csr(direction), source, &usual, &control).unwrap();
         assert_eq!(first, one_side);
         for parameters in [usual, parameters(u32::MAX, u32::MAX), parameters(1, 1), parameters(u32::MAX, 1)] {
-            assert_eq!(bfs(&graph.csr(Direction::Both), source, &parameters, &control).unwrap(), first);
-            assert_eq!(bfs(&graph.pieced(Direction::Both), source, &parameters, &control).unwrap(), first);
+            assert_eq!(bfs(&csr, source, &parameters, &control).unwrap(), first);
+            assert_eq!(bfs(&pieced, source, &parameters, &control).unwrap(), first);
         }
         first
     }

@@ -404,10 +404,12 @@ mod tests {
     #[test]
     fn many_rounds_in_which_ever_fewer_labels_change_have_the_labels_of_the_definition() {
         let graph = large_graph();
-        let first = ids(&graph);
-        for iterations in [1, 2, 3, 5, 30] {
+        let (mut done, mut want) = (0, ids(&graph));
+        for iterations in [1, 2, 5, 15] {
             let parameters = CdlpParameters { iterations, labels: None };
-            assert!(propagate(&graph, &parameters).labels() == labels_by_maps(&graph, iterations, &first));
+            want = labels_by_maps(&graph, iterations - done, &want);
+            done = iterations;
+            assert!(propagate(&graph, &parameters).labels() == want);
         }
     }
 

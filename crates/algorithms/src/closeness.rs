@@ -385,7 +385,7 @@ mod tests {
             let pivots = Sources::Sample { count, seed: 1 };
             scores(&graph, &ClosenessParameters { pivots, direction: Direction::Both })
         };
-        let (few, many) = (run(100), run(1000));
+        let (few, many) = (run(100), run(500));
         // Vertices with a way: from 0.05 on, since most of the graph is connected.
         let errors = few.iter().zip(&many).filter(|(_, many)| **many > 0.05);
         let errors: Vec<f64> = errors.map(|(few, many)| (few / many - 1.0).abs()).collect();

@@ -196,6 +196,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(100))]
         #[test]
         fn scores_are_those_of_a_power_iteration(
             graph in any_graph(), direction in any_direction(), iterations in 0_u32..12, damping in 0.0..=1.0,

@@ -389,23 +389,27 @@ mod tests {
     fn components(graph: &Graph) -> Wcc {
         let control = Control::default();
         let first = wcc(&graph.csr(Direction::Both), &WccParameters::default(), &control).unwrap();
+        let mut doubled = graph.clone();
+        doubled.edges.extend(graph.edges.iter().map(|(source, target)| (*target, *source)));
+        doubled.weights.resize(doubled.edges.len(), 1.0);
+        let any = [Direction::Both, Direction::Out, Direction::In]
+            .map(|direction| [graph.csr(direction), graph.pieced(direction)]);
+        let symmetric = [doubled.csr(Direction::Out), doubled.pieced(Direction::Out)];
         for sampled_neighbors in [0, 1, 2, 4, u32::MAX] {
             let parameters = WccParameters { sampled_neighbors, symmetric: false };
-            for direction in [Direction::Both, Direction::Out, Direction::In] {
-                assert_eq!(wcc(&graph.csr(direction), &parameters, &control).unwrap(), first);
-                assert_eq!(wcc(&graph.pieced(direction), &parameters, &control).unwrap(), first);
+            for topology in any.iter().flatten() {
+                assert_eq!(wcc(topology, &parameters, &control).unwrap(), first);
             }
-            let mut symmetric = graph.clone();
-            symmetric.edges.extend(graph.edges.iter().map(|(source, target)| (*target, *source)));
-            symmetric.weights.resize(symmetric.edges.len(), 1.0);
             let parameters = WccParameters { sampled_neighbors, symmetric: true };
-            assert_eq!(wcc(&symmetric.csr(Direction::Out), &parameters, &control).unwrap(), first);
-            assert_eq!(wcc(&symmetric.pieced(Direction::Out), &parameters, &control).unwrap(), first);
+            for topology in &symmetric {
+                assert_eq!(wcc(topology, &parameters, &control).unwrap(), first);
+            }
         }
         first
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
         #[test]
         fn labels_are_those_of_a_union_find(graph in any_graph()) {
             let (found, want) = (components(&graph), labels_by_union_find(&graph));

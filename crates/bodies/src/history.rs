@@ -212,7 +212,9 @@ mod tests {
             forgotten = next.forgotten.unwrap_or(forgotten);
             history = next.history;
             let newest = merge * 1000 + 1000;
-            assert_eq!(times(&history, T::ZERO), (forgotten.0 + 1..=newest).collect::<Vec<_>>());
+            if merge % 7 == 0 || merge == 199 {
+                assert_eq!(times(&history, T::ZERO), (forgotten.0 + 1..=newest).collect::<Vec<_>>());
+            }
             assert!(newest - forgotten.0 <= RECORDS_MAX as u64);
             assert!(
                 merge < 80 || newest - forgotten.0 > (RECORDS_MAX - 2 * PART_MAX) as u64,

@@ -224,6 +224,9 @@ fn durability(text: &str) -> Result<Durability, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::FromArgMatches as _;
+    use clap::error::ErrorKind;
+    use std::process::Command as Process;
 
     fn visible(command: &clap::Command) -> impl Iterator<Item = &clap::Command> {
         command.get_subcommands().filter(|below| !below.is_hide_set())
@@ -241,6 +244,49 @@ mod tests {
             for help in [command.get_after_help(), command.get_after_long_help()] {
                 let help = help.map(ToString::to_string).unwrap_or_default();
                 assert!(help.starts_with("Examples:\n") && help.contains(&example), "{}", command.get_name());
+            }
+        }
+    }
+
+    /// Adds the calls of the program in the examples of `command` and of all below it: no explanation beside them, no rest of
+    /// a pipe.
+    fn add_calls(command: &clap::Command, calls: &mut Vec<String>) {
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let examples = help.lines().skip_while(|line| *line != "Examples:").skip(1);
+        for example in examples.take_while(|line| line.starts_with("  ")) {
+            let (_, call) = example.split_once("evergraph ").unwrap_or_else(|| panic!("no call: {example}"));
+            let ends = ["  ", " | ", " > ", " && "].map(|end| call.find(end).unwrap_or(call.len()));
+            let call = &call[..ends.into_iter().min().unwrap()];
+            let call = if example.contains("<(") { call.trim_end_matches(')') } else { call };
+            calls.push(call.to_owned());
+        }
+        visible(command).for_each(|below| add_calls(below, calls));
+    }
+
+    /// The words of each call, as a shell hands them to the program.
+    fn words_of(calls: &[String]) -> Vec<Vec<String>> {
+        let script =
+            "words() { printf '%s\\0' \"$@\"; printf '\\n'; }; for call; do eval \"words $call\"; done";
+        let split = Process::new("bash").args(["-c", script, "bash"]).args(calls).output().unwrap();
+        assert!(split.status.success(), "{split:?}");
+        let lines = String::from_utf8(split.stdout).unwrap();
+        let words = |line: &str| line.split_terminator('\0').map(str::to_owned).collect::<Vec<_>>();
+        lines.lines().map(words).collect()
+    }
+
+    /// A program for each would spend a minute on beginning.
+    #[test]
+    fn every_example_of_every_command_is_understood() {
+        let mut program = command_line();
+        let mut calls = Vec::new();
+        add_calls(&program, &mut calls);
+        let words = words_of(&calls);
+        assert!(calls.len() > 150 && words.len() == calls.len(), "{} of {}", words.len(), calls.len());
+        for (call, words) in calls.iter().zip(words) {
+            let said = ["evergraph".to_owned()].into_iter().chain(words);
+            match program.try_get_matches_from_mut(said) {
+                Ok(matches) => drop(Arguments::from_arg_matches(&matches).unwrap()),
+                Err(usage) => assert_eq!(usage.kind(), ErrorKind::DisplayHelp, "{call}: {usage}"),
             }
         }
     }

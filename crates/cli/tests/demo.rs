@@ -105,13 +105,13 @@ fn the_demo_fails_when_a_cent_is_missing_and_leaves_the_database_to_look_at() {
     assert_eq!(folder.path().read_dir().unwrap().count(), 1);
 }
 
-fn replica_demo(folder: &Path, more: &[&str]) -> Option<Output> {
+fn replica_demo(folder: &Path, seconds: &str, more: &[&str]) -> Option<Output> {
     if !PrivateServer::is_possible() {
         assert!(std::env::var_os("CI").is_none(), "{HOW_TO_INSTALL}");
         eprintln!("skipped: {HOW_TO_INSTALL}");
         return None;
     }
-    let small = ["demo", "replica", "--customers", "50", "--seconds", "4", "--rate", "50", "--dir"];
+    let small = ["demo", "replica", "--customers", "50", "--seconds", seconds, "--rate", "50", "--dir"];
     let mut command = Command::new(env!("CARGO_BIN_EXE_evergraph"));
     Some(command.args(small).arg(folder).args(more).output().unwrap())
 }
@@ -119,7 +119,7 @@ fn replica_demo(folder: &Path, more: &[&str]) -> Option<Output> {
 #[test]
 fn the_demo_of_the_replica_follows_a_shop_through_a_kill_and_ends_equal() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(played) = replica_demo(folder.path(), &[]) else { return };
+    let Some(played) = replica_demo(folder.path(), "4", &[]) else { return };
     let story = text(&played.stdout);
     assert!(played.status.success(), "{story}\n{}", text(&played.stderr));
     for part in ["type = \"PURCHASE_ITEM\"", "SIGKILL to process", "started again", "in both"] {
@@ -133,7 +133,7 @@ fn the_demo_of_the_replica_follows_a_shop_through_a_kill_and_ends_equal() {
 #[test]
 fn the_demo_of_the_replica_sees_a_row_that_differs() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(played) = replica_demo(folder.path(), &["--sabotage", "--json"]) else { return };
+    let Some(played) = replica_demo(folder.path(), "2", &["--sabotage", "--json"]) else { return };
     assert_eq!(played.status.code(), Some(5), "{}", text(&played.stdout));
     let told = text(&played.stderr);
     assert!(told.contains("name is \\\"customer 1\\\"") && told.contains("nobody"), "{told}");

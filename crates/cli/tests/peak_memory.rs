@@ -12,8 +12,8 @@ use std::time::Instant;
 const LIMIT_BYTES: u64 = 64 << 20;
 /// Texts of 1 KiB: 128 MiB.
 const TEXTS: usize = 128 << 10;
-/// Their ids take more than 120 MiB in memory.
-const LISTED_EDGES: u64 = 3 << 19;
+/// Their ids take more than 100 MiB in memory.
+const LISTED_EDGES: u64 = 5 << 18;
 /// They take more than 80 MiB in memory.
 const WAITING_EDGES: u64 = 3 << 19;
 
@@ -54,7 +54,7 @@ fn write_texts(path: &Path) {
     file.flush().unwrap();
 }
 
-/// Edges between vertices that each have one of them, whose ids are far apart: three million ids.
+/// Edges between vertices that each have one of them, whose ids are far apart: more than 2.6 million ids.
 fn write_edge_list(path: &Path) {
     let mut file = BufWriter::new(File::create(path).unwrap());
     for edge in 0..LISTED_EDGES {

@@ -405,13 +405,12 @@ mod tests {
         let bytes = written(&table());
         let mut refused = 0;
         for at in 0..bytes.len() {
-            for change in [0x01, 0x02, 0x7f, 0x80, 0xff] {
-                let mut changed = bytes.clone();
-                changed[at] ^= change;
-                refused += usize::from(read(&changed, 1 << 20).is_err());
-            }
+            // Fields begin at multiples of 8: each byte of one meets every change in another one.
+            let mut changed = bytes.clone();
+            changed[at] ^= [0x01_u8, 0x02, 0x7f, 0x80, 0xff][at % 5];
+            refused += usize::from(read(&changed, 1 << 20).is_err());
         }
-        assert!(refused > bytes.len() / 4, "{refused} of {}", bytes.len());
+        assert!(refused > bytes.len() / 20, "{refused} of {}", bytes.len());
     }
 
     #[test]

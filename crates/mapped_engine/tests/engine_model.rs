@@ -62,7 +62,7 @@ const SMALL: MappedOptions = MappedOptions {
 };
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(20))]
 
     #[test]
     fn every_snapshot_answers_as_the_graph_of_its_commit(

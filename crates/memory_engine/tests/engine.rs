@@ -370,7 +370,7 @@ fn check_conflicts(engine: &MemoryEngine, since: Timestamp, then: &Model, now: &
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
     fn every_open_snapshot_sees_its_own_graph(steps in proptest::collection::vec(step(), 1..40)) {

@@ -6,7 +6,7 @@ use evergraph::import::faults::OnBadRow;
 use evergraph::import::options::ImportOptions;
 
 /// Places at which each file is cut.
-const CUTS: usize = 200;
+const CUTS: usize = 80;
 
 /// About [`CUTS`] lengths below `bytes`, the first and the last ones among them.
 fn lengths(bytes: usize) -> impl Iterator<Item = usize> {

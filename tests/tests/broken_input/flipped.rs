@@ -6,7 +6,7 @@ use evergraph::import::faults::OnBadRow;
 use evergraph::storage::io::random::{Random, SplitMix64};
 
 /// Changed files for each sample and packing.
-const ROUNDS: u64 = 150;
+const ROUNDS: u64 = 70;
 
 /// `bytes` with one to four of them changed.
 fn flipped(bytes: &[u8], seed: u64) -> Vec<u8> {

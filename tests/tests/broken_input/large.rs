@@ -8,6 +8,11 @@ fn long(character: &str) -> String {
     character.repeat(10_000_000)
 }
 
+/// A number of a million digits.
+fn digits() -> String {
+    "7".repeat(1_000_000)
+}
+
 /// `count` times `word`, with `separator` between.
 fn many(word: &str, separator: &str, count: usize) -> String {
     vec![word; count].join(separator)
@@ -31,23 +36,23 @@ fn a_text_of_ten_million_characters_is_a_text() {
 fn what_is_too_long_is_refused_soon() {
     run(vec![
         Case::new("a number")
-            .file("a.csv", format!("id:ID,n:long\n1,{}\n2,5\n", long("7")))
+            .file("a.csv", format!("id:ID,n:long\n1,{}\n2,5\n", digits()))
             .loads(1, 0)
             .bad_row("a.csv:2: column 2 (n:long): \"7777777777777777777777777777777777777777\"… is not a valid long: outside -9223372036854775808 to 9223372036854775807", "1,777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777…"),
         Case::new("a bigint")
-            .file("a.csv", format!("id:ID,n:bigint\n1,{}\n2,5\n", long("7")))
+            .file("a.csv", format!("id:ID,n:bigint\n1,{}\n2,5\n", digits()))
             .loads(1, 0)
-            .bad_row("a.csv:2: column 2 (n:bigint): \"7777777777777777777777777777777777777777\"… is not a valid bigint: 10000000 digits are past the limit of 524288 bits (157,826 digits)", "1,777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777…"),
+            .bad_row("a.csv:2: column 2 (n:bigint): \"7777777777777777777777777777777777777777\"… is not a valid bigint: 1000000 digits are past the limit of 524288 bits (157,826 digits)", "1,777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777…"),
         Case::new("a decimal")
-            .file("a.csv", format!("id:ID,n:decimal\n1,0.{}\n2,5\n", long("7")))
-            .loads(1, 0).bad_row("a.csv:2: column 2 (n:decimal): \"0.77777777777777777777777777777777777777\"… is not a valid decimal: 10000001 digits are past the limit of 524288 bits (157,826 digits)", "1,0.7777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777…"),
+            .file("a.csv", format!("id:ID,n:decimal\n1,0.{}\n2,5\n", digits()))
+            .loads(1, 0).bad_row("a.csv:2: column 2 (n:decimal): \"0.77777777777777777777777777777777777777\"… is not a valid decimal: 1000001 digits are past the limit of 524288 bits (157,826 digits)", "1,0.7777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777…"),
         Case::new("a double")
-            .file("a.csv", format!("id:ID,n:double\n1,{}\n2,5\n", long("7")))
+            .file("a.csv", format!("id:ID,n:double\n1,{}\n2,5\n", digits()))
             .loads(1, 0)
             .bad_row("a.csv:2: column 2 (n:double): \"7777777777777777777777777777777777777777\"… is not a valid double: too large for this type", "1,777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777…"),
-        Case::new("guessed numbers").file("a.csv", format!("id,n\n1,{}\n2,5\n", long("7"))).loads(2, 0),
+        Case::new("guessed numbers").file("a.csv", format!("id,n\n1,{}\n2,5\n", digits())).loads(2, 0),
         Case::new("an id that is no number")
-            .file("g.e", format!("1 2\n1 {}\n", long("7")))
+            .file("g.e", format!("1 2\n1 {}\n", digits()))
             .loads(2, 1)
             .bad_row("g.e:2: column 2 (target): \"7777777777777777777777777777777777777777\"… is outside -2^63 to 2^64-1", "1 777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777777…"),
         Case::new("a line of a list")
@@ -91,11 +96,11 @@ fn a_million_columns_are_refused_soon() {
 }
 
 #[test]
-fn thousands_of_columns_load() {
-    let words: String = (0..3000).fold(String::new(), |text, at| text + ",c" + &at.to_string());
+fn a_thousand_columns_load() {
+    let words: String = (0..1000).fold(String::new(), |text, at| text + ",c" + &at.to_string());
     run(vec![
-        Case::new("typed").file("a.csv", format!("id:ID{words}\n1{}\n", many(",x", "", 3000))).loads(1, 0),
-        Case::new("guessed").file("a.csv", format!("id{words}\n1{}\n", many(",x", "", 3000))).loads(1, 0),
+        Case::new("typed").file("a.csv", format!("id:ID{words}\n1{}\n", many(",x", "", 1000))).loads(1, 0),
+        Case::new("guessed").file("a.csv", format!("id{words}\n1{}\n", many(",x", "", 1000))).loads(1, 0),
     ]);
 }
 

@@ -111,7 +111,7 @@ fn book(engine: EngineKind) {
         merging(&bank.open),
         checkpointing(&bank.open),
     ];
-    repeat(Duration::from_secs(2), works);
+    repeat(Duration::from_secs(1), works);
 
     let made = transfers.load(Ordering::Relaxed);
     assert_eq!(bank.check(&bank.open.store().snapshot()), made);

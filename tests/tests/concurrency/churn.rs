@@ -118,7 +118,7 @@ fn come_and_go(engine: EngineKind) {
         merging(&graph.open),
         checkpointing(&graph.open),
     ];
-    repeat(Duration::from_secs(3), works);
+    repeat(Duration::from_millis(1500), works);
     assert_healthy(&graph.open);
     let found = open_synced(engine, &directory.power_cut()).unwrap();
     assert!(Contents::of(&found.store().snapshot(), 500) == graph.contents(), "after a power cut");
@@ -161,7 +161,7 @@ fn hold_and_change(engine: EngineKind) -> (Graph, Snapshot) {
     });
     let works =
         vec![graph.changing(1), graph.changing(2), looking, merging(&graph.open), checkpointing(&graph.open)];
-    repeat(Duration::from_secs(2), works);
+    repeat(Duration::from_secs(1), works);
     (0..50).for_each(|_| graph.change(&mut random));
     graph.open.store().engine().merge_everything();
     assert!(graph.contents() != before, "the graph went on");

@@ -60,5 +60,5 @@ fn count_and_cut(engine: EngineKind) {
     });
     let mut works: Vec<Work<'_>> = (0..WRITERS).map(counting).collect();
     works.extend([cutting, checkpointing(&open)]);
-    repeat(Duration::from_secs(2), works);
+    repeat(Duration::from_secs(1), works);
 }

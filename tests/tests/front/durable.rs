@@ -67,12 +67,12 @@ fn commit<E: DurableEngine>(open: &OpenStore<E>, round: i64) {
     done.unwrap();
 }
 
-fn load() -> Load {
-    let numbers: Vec<Value> = (1000..6000).map(Value::I64).collect();
+fn load<E: TestEngine>() -> Load {
+    let numbers: Vec<Value> = (1000..1000 + i64::from(E::MANY)).map(Value::I64).collect();
     let column = |values: &[Value]| PackedColumn::from_values(values.iter().map(Some));
     let block = VertexBlock { rows: numbers.len(), columns: vec![column(&numbers)] };
     let people = VertexTable::new("Person", vec![("name".into(), ValueType::I64)], vec![block]);
-    let ends = EdgeBlock::bare((0..4999).map(|row| (row, row + 1)).chain([(7, 8), (7, 8)]));
+    let ends = EdgeBlock::bare((0..E::MANY - 1).map(|row| (row, row + 1)).chain([(7, 8), (7, 8)]));
     let knows = EdgeTable::new("KNOWS", 0, 0, Vec::new(), vec![ends]);
     Load { vertices: vec![people.unique_key("name")], edges: vec![knows] }
 }
@@ -158,18 +158,19 @@ on_every_engine! {
         let first = begun::<E>(kind, &directory);
         let before = state(&first);
         let mut images = Vec::new();
-        first.load_within(u64::MAX, &load(), &mut |_| Ok(()), &mut |_| {
+        first.load_within(u64::MAX, &load::<E>(), &mut |_| Ok(()), &mut |_| {
             images.push(directory.power_cut());
             ControlFlow::Continue(())
         }).unwrap();
         let after = state(&first);
-        assert_eq!((after.vertices.len(), after.edges.len()), (9 + 5000, 9 + 5001));
+        let many = E::MANY as usize;
+        assert_eq!((after.vertices.len(), after.edges.len()), (9 + many, 9 + many + 1));
         // Some of them, since each is a whole database to open.
         for image in images.iter().step_by((images.len() / 8).max(1)) {
             assert_eq!(state_of::<E>(kind, image), before);
         }
         assert_eq!(state_of::<E>(kind, &directory.power_cut()), after);
-        let twice = first.store().load(&load(), &mut |_| Ok(()), &mut || panic!("refused before"));
+        let twice = first.store().load(&load::<E>(), &mut |_| Ok(()), &mut || panic!("refused before"));
         assert!(twice.unwrap_err().to_string().contains("Person.name can't be unique"));
         assert_eq!(state(&first), after);
         commit(&first, 3);
@@ -191,7 +192,8 @@ on_every_engine! {
                 ask(&reader, loaded, catalogue.edge_type("KNOWS").unwrap(), name);
                 reader.set_vertex_property(VertexId(0), name, Some(Value::I64(-1))).unwrap();
                 if loads {
-                    open.load_within(u64::MAX, &load(), &mut |_| Ok(()), &mut |_| ControlFlow::Continue(())).unwrap();
+                    let load = load::<E>();
+                    open.load_within(u64::MAX, &load, &mut |_| Ok(()), &mut |_| ControlFlow::Continue(())).unwrap();
                     let mut labels = Vec::new();
                     store.snapshot().labels(&[loaded], &mut labels).unwrap();
                     assert!(labels[0].is_some(), "the load brings the vertex that was read");

@@ -487,7 +487,7 @@ fn builds_beside_writers<E: TestEngine>(engine: E::Kind, people_count: u64) {
         .map(|number| {
             let (store, people) = (store.clone(), Arc::clone(&people));
             let life = move || {
-                for round in 0..150u64 {
+                for round in 0..100u64 {
                     let at = |salt: u64| people[((round * 31 + number * 7 + salt) % people_count) as usize];
                     let done = store.transact(|transaction| {
                         let age = transaction.key("age")?;
@@ -505,7 +505,7 @@ fn builds_beside_writers<E: TestEngine>(engine: E::Kind, people_count: u64) {
         })
         .collect();
     let mut built = BTreeSet::new();
-    for round in 0..6 {
+    for round in 0..4 {
         for (owner, kind, unique) in [
             (OwnerName::Label("Person"), IndexKind::Hash, false),
             (OwnerName::EdgeType("KNOWS"), IndexKind::Ordered, false),
@@ -536,7 +536,7 @@ fn builds_beside_writers<E: TestEngine>(engine: E::Kind, people_count: u64) {
 fn indexes_come_and_go_beside_writers() {
     builds_beside_writers::<NaiveEngine>(Keeps::NoIndexes, 60);
     builds_beside_writers::<NaiveEngine>(Keeps::Indexes, 60);
-    builds_beside_writers::<AnyEngine>(EngineKind::Memory, 2000);
+    builds_beside_writers::<AnyEngine>(EngineKind::Memory, 1000);
     builds_beside_writers::<AnyEngine>(EngineKind::Disk, 600);
     builds_beside_writers::<AnyEngine>(EngineKind::Mapped, 600);
 }

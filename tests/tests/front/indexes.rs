@@ -362,6 +362,10 @@ proptest! {
     ) {
         run::<AnyEngine>(EngineKind::Memory, &program);
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
     fn indexes_on_the_disk_engine_say_what_a_scan_says(
@@ -369,10 +373,6 @@ proptest! {
     ) {
         run::<AnyEngine>(EngineKind::Disk, &program);
     }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
     fn indexes_on_the_mapped_engine_say_what_a_scan_says(

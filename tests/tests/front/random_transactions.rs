@@ -313,6 +313,10 @@ proptest! {
     fn random_transactions_on_the_memory_engine_do_what_the_model_does(program in any_program()) {
         run::<AnyEngine>(EngineKind::Memory, program);
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
     fn random_transactions_on_the_disk_engine_do_what_the_model_does(program in any_program()) {

@@ -442,7 +442,7 @@ fn run<E: TestEngine>(kind: E::Kind, program: &[(usize, Result<Step, Rival>)]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn who_commits_has_read_what_it_would_read_alone(
@@ -464,6 +464,10 @@ proptest! {
     ) {
         run::<AnyEngine>(EngineKind::Memory, &program);
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
     fn who_commits_on_the_disk_engine_has_read_what_it_would_read_alone(
@@ -471,10 +475,6 @@ proptest! {
     ) {
         run::<AnyEngine>(EngineKind::Disk, &program);
     }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
     fn who_commits_on_the_mapped_engine_has_read_what_it_would_read_alone(

@@ -64,6 +64,10 @@ pub trait TestEngine: DurableEngine {
     /// Which of them.
     type Kind: Copy;
 
+    /// Vertices of a load that is to have many: more than a group's, or fewer, if every question is answered by looking at
+    /// everything.
+    const MANY: u32;
+
     /// Its name in manifests.
     fn name(kind: Self::Kind) -> &'static str;
 
@@ -79,6 +83,8 @@ pub trait TestEngine: DurableEngine {
 
 impl TestEngine for NaiveEngine {
     type Kind = Keeps;
+
+    const MANY: u32 = 500;
 
     fn name(keeps: Keeps) -> &'static str {
         keeps.name()
@@ -99,6 +105,8 @@ impl TestEngine for NaiveEngine {
 
 impl TestEngine for AnyEngine {
     type Kind = EngineKind;
+
+    const MANY: u32 = 5000;
 
     fn name(kind: EngineKind) -> &'static str {
         kind.name()

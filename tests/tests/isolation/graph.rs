@@ -146,7 +146,7 @@ fn a_transaction_reads_one_moment_while_others_write_merge_and_make_checkpoints(
     for (engine, isolation) in CASES {
         let (database, vertices) = vertices(engine, 60);
         name_types(&database, &["E"]);
-        race(THREADS, 30, |thread, round, dice| match thread {
+        race(THREADS, 15, |thread, round, dice| match thread {
             0 => {
                 let tx = database.begin_with(isolation);
                 let first = Contents::of(tx.by_id_ref(), 50);

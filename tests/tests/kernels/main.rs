@@ -56,6 +56,9 @@ fn edges(view: &impl GraphView) -> Vec<(EdgeId, Vec<(KeyId, Value)>)> {
 
 /// Whether two answers are the same but for the order in which numbers were added up.
 fn agree(one: &str, other: &str) -> bool {
+    if one == other {
+        return true;
+    }
     let words = |text: &str| -> Vec<String> {
         text.split(['[', ']', '(', ')', ',', ' '])
             .filter(|word| !word.is_empty())
@@ -71,7 +74,7 @@ fn agree(one: &str, other: &str) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(10))]
+    #![proptest_config(ProptestConfig::with_cases(6))]
 
     #[test]
     fn every_kernel_answers_as_on_the_memory_engine(changes in any_changes()) {

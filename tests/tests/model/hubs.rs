@@ -12,7 +12,7 @@ use evergraph_tests::store::{assert_healthy, checkpoint, open_synced};
 
 /// Edges of the hub on each side, in the end. For the disk engine a hub is a list as any other, of several blocks and pages.
 fn degree(engine: EngineKind) -> usize {
-    if engine == EngineKind::Disk { 4_000 } else { 20_000 }
+    if engine == EngineKind::Disk { 4_000 } else { 18_000 }
 }
 
 /// A star both ways: a hub, and for each other vertex an edge from the hub and one back.
@@ -106,7 +106,7 @@ fn grow_and_change(engine: EngineKind) {
 
     // Deleted, changed and added behind the hub's segment, in tail, run and body.
     let mut expected = grown.clone();
-    for (at, leaf) in star.leaves.clone().into_iter().enumerate().step_by(5) {
+    for (at, leaf) in star.leaves.clone().into_iter().enumerate().step_by(10) {
         let mut writer = star.open.store().begin();
         let [out, back] = star.edges(leaf);
         writer.delete_edge(out).unwrap();

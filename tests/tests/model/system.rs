@@ -352,7 +352,7 @@ impl StateMachineTest for InMappedFiles {
 }
 
 prop_state_machine! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) })]
 
     #[test]
     fn a_database_and_a_naive_graph_stay_alike(sequential 1..100 => InMemory);
@@ -360,7 +360,7 @@ prop_state_machine! {
 
 prop_state_machine! {
     // Fewer, for time: more of them run below this (`tests/tests/front`).
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(32) })]
 
     #[test]
     fn a_database_on_disk_and_a_naive_graph_stay_alike(sequential 1..100 => OnDisk);

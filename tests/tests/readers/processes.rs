@@ -133,7 +133,7 @@ impl Running {
 
 #[test]
 fn every_snapshot_is_its_commits_while_readers_and_writers_are_killed() {
-    let seconds = std::env::var("EVERGRAPH_READERS_SECONDS").ok().map_or(6, |text| text.parse().unwrap());
+    let seconds = std::env::var("EVERGRAPH_READERS_SECONDS").ok().map_or(4, |text| text.parse().unwrap());
     let place = tempfile::tempdir().unwrap();
     std::fs::create_dir(place.path().join("db")).unwrap();
     let clock = SystemClock::new();

@@ -184,7 +184,7 @@ fn readers_come_and_go_while_writers_do() {
                 }
             });
         }
-        for _ in 0..30 {
+        for _ in 0..20 {
             let writer = open_writer(&directory);
             write(&writer, 10);
             checkpoint(&writer);

@@ -5,20 +5,20 @@
 //! import         the columns read from the files, with the counts that are known of them
 //! mapped         sets read as recognised, and by mapping files with every kind of value
 //! snb            LDBC SNB Interactive sample: 31 files, 6,920 operations, one transaction each
-//! lsqb           nine counting queries on LDBC's networks, before and after the operations
-//! finbench       LDBC FinBench: 55,378 writes of a bank in the order of time, and by many threads
+//! lsqb           nine counting queries on LDBC's networks; `snb` has them before and after the operations
+//! finbench       LDBC FinBench: 55,378 writes of a bank in the order of time, and 20,000 by many threads
 //! p2p            Gnutella: a base graph and 30,000 updates are the published graph
 //! published      ego-Twitter, R-MAT 17, the Graphalytics examples
 //! rome           a road network: ways between two crossings, neighbourhoods, cycles
 //! tinkerpop      TinkerPop's sample graphs from GraphSON and GraphML
-//! temporal       three streams of timestamped edges, at five moments each
+//! temporal       three streams of timestamped edges, at up to five moments each
 //! imported       (support) a database made of files, and its ids
 //! peak           (support) a test in a process of its own, whose memory is measured
 //! answers        (support) the four algorithms against answer files
 //! ```
 //!
-//! On each engine; the disk engine with a limit of 64 MiB, the least that it takes. The largest sets' peak memory is
-//! compared with that.
+//! On each engine, most of them; what takes longest on one, and smaller sets on the others. The disk engine has a limit of
+//! 64 MiB, the least that it takes. The largest sets' peak memory is compared with that.
 //!
 //! Where the sets are, and what happens without them: `tests/src/data.rs`.
 

@@ -84,9 +84,9 @@ fn twitter_has_the_computed_answers_while_others_write_in_mapped_files() {
     twitter_has_the_computed_answers_while_others_write_on(EngineKind::Mapped);
 }
 
-/// The edges come in random order; the last hundredth as transactions of one edge each.
+/// The edges come in random order; the last thousandth as transactions of one edge each.
 fn rmat17_has_the_computed_answers_with_its_last_edges_just_inserted_on(engine: EngineKind) {
-    const FRESH: usize = 20_971;
+    const FRESH: usize = 2_097;
     let Some(folder) = data_set("rmat17") else { return };
     let options =
         options_for([folder.join("rmat17.e.gz")]).with(|options| options.lists.vertices = Some(0..131_072));

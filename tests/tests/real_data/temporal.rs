@@ -1,6 +1,6 @@
 //! Streams of timestamped edges: who answered, wrote to, or trusted whom, and when. Inserted in the order
-//! of time, each must show at five moments what other tools counted there, all five at once; imported in
-//! the order of its file, what they counted at the end.
+//! of time, each must show at five moments what other tools counted there, all five at once (the largest on disk at
+//! the first three); imported in the order of its file, what they counted at the end.
 //!
 //! ```text
 //! sx-mathoverflow       506,550 edges over 239,978 pairs; the file isn't in the order of time
@@ -20,7 +20,7 @@ use evergraph::{Direction, EngineKind, Freeze, GraphView, ReadByName, Snapshot, 
 use evergraph_tests::contents::for_each_edge;
 use evergraph_tests::data::{data_set, json_atoms, json_section, read_text};
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Edges a transaction, at most.
@@ -143,16 +143,15 @@ fn published(text: &str) -> Vec<(f64, Facts)> {
 
 fn facts(snapshot: &Snapshot) -> Facts {
     let statistics = snapshot.statistics().unwrap();
-    let (mut pairs, mut undirected) = (HashSet::new(), HashSet::new());
-    let mut seen = 0;
+    let (mut pairs, mut undirected) = (Vec::new(), Vec::new());
     for_each_edge(snapshot, |edge| {
         let (source, target) = (edge.source.0, edge.target.0);
-        seen += 1;
-        pairs.insert((source, target));
+        pairs.push((source, target));
         if source != target {
-            undirected.insert((source.min(target), source.max(target)));
+            undirected.push((source.min(target), source.max(target)));
         }
     });
+    let seen = pairs.len() as u64;
     assert_eq!(seen, statistics.edges.iter().map(|entry| entry.1).sum::<u64>());
     let vertices = snapshot.vertices(None).unwrap();
     let mut degrees = Vec::new();
@@ -165,12 +164,18 @@ fn facts(snapshot: &Snapshot) -> Facts {
     Facts {
         edges: seen,
         vertices: statistics.vertices.iter().map(|entry| entry.1).sum(),
-        pairs: pairs.len(),
-        undirected_pairs: undirected.len(),
+        pairs: distinct(pairs),
+        undirected_pairs: distinct(undirected),
         components: components.components,
         triangles: triangles::run(snapshot, &Scope::default(), &control).unwrap().total(),
         top_out_degrees: top.iter().take(5).map(|(degree, vertex)| (id(*vertex), *degree)).collect(),
     }
+}
+
+fn distinct(mut pairs: Vec<(u32, u32)>) -> usize {
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs.len()
 }
 
 /// Adds `edges`, and those of their ends that nobody mentioned before, in one transaction.
@@ -190,29 +195,30 @@ fn insert(imported: &Imported, stream: &Stream, vertices: &mut HashMap<i64, Vert
     tx.commit().unwrap();
 }
 
-fn check_moments(engine: EngineKind, stream: &Stream) {
+/// Lives through the first `count` of the five moments.
+fn check_moments(engine: EngineKind, stream: &Stream, count: usize) {
     let Some(folder) = data_set("temporal") else { return };
     let mut edges = stream.edges(&read_text(&folder.join(stream.file())));
     edges.sort_by(|one, other| one.time.total_cmp(&other.time));
-    let moments = stream.moments(&folder);
+    let moments = &stream.moments(&folder)[..count];
 
     let imported = Imported::empty(engine);
     imported.db.create_unique_index("User", "id").unwrap();
     let mut vertices = HashMap::new();
     let (mut start, mut snapshots) = (0, Vec::new());
-    for (cut, _) in &moments {
+    for (cut, _) in moments {
         let end = edges.partition_point(|edge| edge.time <= *cut);
         edges[start..end].chunks(BATCH).for_each(|batch| insert(&imported, stream, &mut vertices, batch));
         snapshots.push(imported.db.snapshot());
         start = end;
     }
-    assert_eq!(start, edges.len(), "the last moment is the end");
+    assert!(count < 5 || start == edges.len(), "the last moment is the end");
     for ((cut, wanted), snapshot) in moments.iter().zip(&snapshots) {
         assert_eq!(facts(snapshot), *wanted, "at {cut}");
     }
     drop(snapshots);
     let reopened = imported.reopened_from_checkpoint();
-    assert_eq!(facts(&reopened.db.snapshot()), moments[4].1);
+    assert_eq!(facts(&reopened.db.snapshot()), moments[count - 1].1);
     reopened.assert_healthy();
 }
 
@@ -252,42 +258,32 @@ fn check_import(engine: EngineKind, stream: &Stream) {
 
 #[test]
 fn five_moments_of_answers_are_held_at_once() {
-    check_moments(EngineKind::Memory, &MATHOVERFLOW);
+    check_moments(EngineKind::Memory, &MATHOVERFLOW, 5);
 }
 
 #[test]
-fn five_moments_of_answers_are_held_at_once_on_disk() {
-    check_moments(EngineKind::Disk, &MATHOVERFLOW);
-}
-
-#[test]
-fn five_moments_of_answers_are_held_at_once_in_mapped_files() {
-    check_moments(EngineKind::Mapped, &MATHOVERFLOW);
-}
-
-#[test]
-fn five_moments_of_messages_are_held_at_once() {
-    check_moments(EngineKind::Memory, &MESSAGES);
+fn three_moments_of_answers_are_held_at_once_on_disk() {
+    check_moments(EngineKind::Disk, &MATHOVERFLOW, 3);
 }
 
 #[test]
 fn five_moments_of_messages_are_held_at_once_on_disk() {
-    check_moments(EngineKind::Disk, &MESSAGES);
+    check_moments(EngineKind::Disk, &MESSAGES, 5);
+}
+
+#[test]
+fn five_moments_of_messages_are_held_at_once_in_mapped_files() {
+    check_moments(EngineKind::Mapped, &MESSAGES, 5);
 }
 
 #[test]
 fn five_moments_of_trust_are_held_at_once() {
-    check_moments(EngineKind::Memory, &TRUST);
+    check_moments(EngineKind::Memory, &TRUST, 5);
 }
 
 #[test]
-fn five_moments_of_trust_are_held_at_once_on_disk() {
-    check_moments(EngineKind::Disk, &TRUST);
-}
-
-#[test]
-fn every_answer_is_imported_with_its_time() {
-    check_import(EngineKind::Memory, &MATHOVERFLOW);
+fn five_moments_of_trust_are_held_at_once_in_mapped_files() {
+    check_moments(EngineKind::Mapped, &TRUST, 5);
 }
 
 #[test]
@@ -296,18 +292,13 @@ fn every_answer_is_imported_with_its_time_on_disk() {
 }
 
 #[test]
-fn every_answer_is_imported_with_its_time_in_mapped_files() {
-    check_import(EngineKind::Mapped, &MATHOVERFLOW);
-}
-
-#[test]
 fn every_message_is_imported_with_its_time() {
     check_import(EngineKind::Memory, &MESSAGES);
 }
 
 #[test]
-fn every_message_is_imported_with_its_time_on_disk() {
-    check_import(EngineKind::Disk, &MESSAGES);
+fn every_message_is_imported_with_its_time_in_mapped_files() {
+    check_import(EngineKind::Mapped, &MESSAGES);
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn a_row_that_stands_for_many_becomes_many_only_within_the_memory() {
 fn past_memory(db: &Database, text: &str) {
     let error = db
         .gremlin(text)
-        .limits(Limits { timeout: Duration::from_secs(120), ..LIMITS })
+        .limits(Limits { timeout: Duration::from_secs(120), memory_bytes: 4 << 20, ..LIMITS })
         .items()
         .map(|all| all.len())
         .unwrap_err();
@@ -301,7 +301,7 @@ fn the_time_covers_reading_and_planning_and_both_take_as_long_as_the_text() {
         ".both().dedup()",
         ".identity()",
     ] {
-        let count = (1 << 19) / step.len();
+        let count = (1 << 18) / step.len();
         let text = steps(step, count);
         let begun = Instant::now();
         db.gremlin(&text).timeout(Duration::MAX).plan().unwrap();
@@ -347,8 +347,12 @@ fn steps_are_made_in_a_time_that_grows_with_the_text_however_deeply_it_is_nested
             db.gremlin(&text).timeout(Duration::MAX).run().unwrap();
             begun.elapsed()
         };
-        let (flat, deep) = (took(2).min(took(2)), took(240).min(took(240)));
-        assert!(deep < 8 * flat + PATIENCE / 20, "{begin}: {deep:?} nested deeply, {flat:?} else");
+        let (flat, mut deep) = (took(2), took(240));
+        let enough = 8 * flat + PATIENCE / 20;
+        if deep >= enough {
+            deep = took(240);
+        }
+        assert!(deep < enough, "{begin}: {deep:?} nested deeply, {flat:?} else");
     }
 }
 

@@ -10,6 +10,7 @@
 //! `passed.txt`, and a scenario that stands there may never fail again; where we are is told in `docs/gremlin.md`.
 //!
 //! The queries of scenarios run in this process, or over a network on a server, as `target` says; one judge serves both.
+//! What it accepts could have failed: it refuses the same results for `mutants` of each expectation.
 //!
 //! Source: `StepDefinition` of gremlin-test 3.8.1, which says what the words of a scenario mean.
 
@@ -20,6 +21,7 @@ pub mod expected;
 pub mod gherkin;
 pub mod graphs;
 pub mod jar;
+pub mod mutants;
 pub mod names;
 pub mod notation;
 pub mod outcome;

@@ -3,6 +3,7 @@
 use crate::expected::{Known, entries, pairs};
 use crate::gherkin::{Scenario, Step};
 use crate::graphs::{Given, Graphs, Loaded};
+use crate::mutants::mutants;
 use crate::names::Names;
 use crate::notation::{self, Notation};
 use crate::outcome::Outcome;
@@ -178,6 +179,7 @@ impl<'g> World<'g> {
             self.iterate(if text == "iterated next" { Wanted::First } else { Wanted::All })?;
         } else {
             self.expect(step)?;
+            self.expect_no_mutant_of(step)?;
             return Ok(true);
         }
         Ok(false)
@@ -289,6 +291,17 @@ impl<'g> World<'g> {
             Wanted::First if items.is_empty() => Err(Error::invalid("there is no next result")),
             Wanted::First => Ok(Found::Next(items.swap_remove(0))),
         }
+    }
+
+    /// Demands that no wrong form of an expectation is met, once the right one is.
+    fn expect_no_mutant_of(&self, step: &Step) -> Result<(), End> {
+        for (how, mutant) in mutants(step) {
+            if !matches!(self.expect(&mutant), Err(End::Failed(_))) {
+                let why = format!("a wrong expectation is met, too: {how}: {}", step.text);
+                return Err(End::Failed(why));
+            }
+        }
+        Ok(())
     }
 
     fn expect(&self, step: &Step) -> Result<(), End> {

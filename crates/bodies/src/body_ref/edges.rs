@@ -185,7 +185,9 @@ mod tests {
             edges in any_edges(), is_sparse in any::<bool>(), at in any::<prop::sample::Index>(), to in any::<u8>(),
         ) {
             let mut bytes = put(&Arrays::of(&edges, is_sparse).lists());
-            for cut in 0..bytes.len() {
+            // All of the header, and some of what follows it.
+            let length = bytes.len();
+            for cut in (0..length).filter(|cut| cut % 11 == 0 || *cut < 64 || cut + 9 > length) {
                 prop_assert!(EdgeLists::parse(Payload::of(&bytes[..cut]).bytes()).is_err(), "cut at {}", cut);
             }
             let at = at.index(bytes.len());

@@ -46,7 +46,7 @@ fn messages_that_lie_about_lengths_or_are_deep_are_refused_in_little_memory() {
 
 #[test]
 fn queries_that_grow_without_end_end_by_their_limits() {
-    let site = Site::serve(Transport::Plain, 3000, &["--query-memory", "64MiB", "--timeout", "20s"]);
+    let site = Site::serve(Transport::Plain, 3000, &["--query-memory", "32MiB", "--timeout", "8s"]);
     let growing = [
         // Paths and sacks that grow with every turn.
         "g.V().repeat(__.V()).emit().path()",
@@ -85,7 +85,7 @@ fn queries_that_grow_without_end_end_by_their_limits() {
         let error = asking.join().unwrap().expect_err(text);
         assert_eq!(error.kind(), ErrorKind::Limit, "{text}: {error}");
     }
-    site.is_well_within("queries that grow", 900);
+    site.is_well_within("queries that grow", 700);
 }
 
 /// Requests that take long to read, one after the other on each connection. They are not read on the threads of the network.

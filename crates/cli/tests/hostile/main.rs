@@ -1,5 +1,5 @@
-//! The real program as hostile clients meet it: a thousand of them that do not read, or send slowly, over TLS and without,
-//! and requests that ask for more than there is. It answers others meanwhile, and its memory stays below a bound.
+//! The real program as hostile clients meet it: hundreds of them that do not read, a thousand that send slowly, over TLS and
+//! without, and requests that ask for more than there is. It answers others meanwhile, and its memory stays below a bound.
 //!
 //! Each server is a process of its own, and its peak (`VmHWM`) is the kernel's.
 

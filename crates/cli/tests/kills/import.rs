@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::time::Duration;
 
-const PEOPLE: u64 = 60_000;
+const PEOPLE: u64 = 30_000;
 
 /// Vertices with the label, and edges of the type, as `stats` tells.
 pub fn counts(bank: &Bank, label: &str, edge_type: &str) -> (u64, u64) {

@@ -1,7 +1,7 @@
 //! A replica that is killed while it copies, follows, makes checkpoints and opens, and its source with it: it goes on each time,
 //! and is equal to SQL's rows whenever that is asked.
 //!
-//! `EVERGRAPH_REPLICA_KILLS` sets the number of kills (50), `EVERGRAPH_KILL_SEED` the moments.
+//! `EVERGRAPH_REPLICA_KILLS` sets the number of kills (8), `EVERGRAPH_KILL_SEED` the moments.
 
 use crate::moments::{Moments, kill_after, number, skipped};
 use evergraph_graph::cancel::CancelFlag;
@@ -19,13 +19,15 @@ const TABLES: &str = "
     CREATE TABLE owner (id int PRIMARY KEY, name text NOT NULL);
     CREATE TABLE item (id int PRIMARY KEY, owner_id int REFERENCES owner ON DELETE CASCADE, title text NOT NULL);
     CREATE INDEX ON item (owner_id);
-    INSERT INTO owner SELECT n, 'owner ' || n FROM generate_series(0, 999) n;
-    INSERT INTO item SELECT n, n % 1000, 'item ' || n FROM generate_series(0, 29999) n; ANALYZE";
+    INSERT INTO owner SELECT n, 'owner ' || n FROM generate_series(0, 299) n;
+    INSERT INTO item SELECT n, n % 300, 'item ' || n FROM generate_series(0, 8999) n; ANALYZE";
 
 const MAPPING: &str = "[[table]]\ntable = 'owner'\nlabel = 'Owner'\n\
     [[table]]\ntable = 'item'\nlabel = 'Item'\n\
     edge = [{ type = 'OF', column = 'owner_id', space = 'Owner' }]\n";
 
+/// The longest rest between two transactions: what is written must be followed, too.
+const REST_MAX: Duration = Duration::from_millis(20);
 /// Each so many kills the graph is compared with SQL.
 const VERIFY_EVERY: u64 = 10;
 /// One of so many kills is that of the source, too.
@@ -45,7 +47,7 @@ fn connect(settings: &ConnectionSettings) -> Option<Connection> {
 fn transaction(moments: &mut Moments) -> String {
     let mut sql = "BEGIN".to_owned();
     for _ in 0..=moments.below(4) {
-        let (owner, item) = (moments.below(1000), moments.below(40_000));
+        let (owner, item) = (moments.below(300), moments.below(12_000));
         let statement = match moments.below(8) {
             0 => format!("DELETE FROM item WHERE id = {item}"),
             1 => format!(
@@ -81,7 +83,7 @@ fn write(settings: &ConnectionSettings, is_over: &AtomicBool, written: &AtomicU6
         match done {
             Some(Ok(_)) => {
                 written.fetch_add(1, Ordering::Relaxed);
-                thread::sleep(moments.within(Duration::from_millis(10)));
+                thread::sleep(moments.within(REST_MAX));
             }
             Some(Err(error)) if !error.is_transient() => panic!("{sql}: {error}"),
             _ => {

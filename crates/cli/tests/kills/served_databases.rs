@@ -55,7 +55,7 @@ fn change_databases(engine: EngineKind) {
     let (dropped, dropping) = timed(|| service.ask("DELETE", "/databases/first", "").unwrap().status);
     assert_eq!(dropped, 204);
     let (mut whole, mut gone) = (0, 0);
-    for cycle in 0..cycles(40).max(10) {
+    for cycle in 0..cycles(40).max(6) {
         let name = format!("database{cycle}");
         let drops = cycle % 2 == 1;
         if drops {

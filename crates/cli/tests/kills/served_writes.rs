@@ -17,22 +17,23 @@ const CLIENTS: usize = 64;
 
 #[test]
 fn a_server_that_is_killed_loses_nothing_that_it_acknowledged() {
-    engines().into_iter().for_each(kill_under_clients);
+    engines().into_iter().enumerate().for_each(|(number, engine)| kill_under_clients(engine, number));
 }
 
-fn kill_under_clients(engine: EngineKind) {
+/// Of two kills one is in mode sync, the other in one of the modes that lose an end: which, differs between engines.
+fn kill_under_clients(engine: EngineKind, number: usize) {
     let folder = tempfile::tempdir().unwrap();
     let (mut entries, mut moments) = (Entries::new(engine, folder.path(), CLIENTS), Moments::new());
-    let cycles = cycles(12).max(3);
+    let cycles = cycles(12).max(2);
     for cycle in 0..20 * cycles {
         // More of them on a machine that is slow to write.
         if cycle >= cycles && entries.booked().iter().sum::<i64>() > CLIENTS as i64 {
             break;
         }
-        let durability = ["sync", "none", "interval:20ms"][cycle as usize % 3];
+        let durability = ["sync", "none", "interval:20ms"][cycle as usize * (1 + number % 2) % 3];
         let mut service = Service::start(&mut entries.serve(&["--durability", durability])).unwrap();
         let is_killed = AtomicBool::new(false);
-        let time = Duration::from_millis(200) + moments.within(Duration::from_millis(800));
+        let time = Duration::from_millis(200) + moments.within(Duration::from_millis(500));
         let acknowledged: Vec<i64> = thread::scope(|scope| {
             let clients: Vec<_> = entries
                 .booked()

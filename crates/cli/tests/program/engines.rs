@@ -221,10 +221,10 @@ fn a_database_is_converted_there_and_back() {
     };
     let wanted = everything("bank.eg");
     assert!(wanted.0.len() > 10_000, "{}", wanted.0);
+    let timestamp = folder.json(&["stats", "bank.eg"])["timestamp"].take();
     for name in ["disk.eg", "mapped.eg", "disk_again.eg", "mapped_again.eg", "back.eg"] {
         assert!(everything(name) == wanted, "{name} differs");
-        let report = folder.json(&["stats", name]);
-        assert_eq!(report["timestamp"], folder.json(&["stats", "bank.eg"])["timestamp"]);
+        assert_eq!(folder.json(&["stats", name])["timestamp"], timestamp);
     }
 }
 
@@ -254,7 +254,7 @@ fn a_conversion_that_makes_no_sense_is_refused_and_leaves_nothing() {
 #[test]
 fn an_interrupted_conversion_leaves_nothing() {
     let folder = Folder::new();
-    folder.run(&["generate", "rmat", "web.eg", "--scale", "15"]).succeeded();
+    folder.run(&["generate", "rmat", "web.eg", "--scale", "14"]).succeeded();
     let mut stopped = 0;
     for wait in [20, 60, 120, 250, 500] {
         let convert = ["convert", "web.eg", "new.eg", "--engine", "disk", "--no-check"];

@@ -26,24 +26,6 @@ const COMMANDS: [&str; 21] = [
     "man",
 ];
 
-/// Every command and every command below one, as they are called: each has a manual page.
-fn all_commands(folder: &Folder) -> Vec<Vec<String>> {
-    let pages = folder.json(&["man", "--output", "pages"]);
-    let pages = pages["files"].as_array().unwrap().iter().map(|page| page.as_str().unwrap().to_owned());
-    pages
-        .map(|page| {
-            let name = page.trim_start_matches("pages/evergraph").trim_end_matches(".1").to_owned();
-            let mut words: Vec<String> =
-                name.trim_start_matches('-').splitn(2, '-').map(str::to_owned).collect();
-            words.retain(|word| !word.is_empty());
-            if words.len() == 2 && words[0] == "run" {
-                words.insert(1, "a.eg".to_owned());
-            }
-            words
-        })
-        .collect()
-}
-
 /// The lines below `Examples:` in the help of `command`.
 fn examples(folder: &Folder, command: &[&str]) -> Vec<String> {
     let help = folder.run(&[command, &["-h"]].concat()).succeeded().out;
@@ -100,22 +82,13 @@ fn who_asks_nothing_is_shown_how_to_begin() {
 }
 
 #[test]
-fn every_example_of_every_command_is_understood() {
-    let folder = Folder::new();
-    let commands = all_commands(&folder);
-    for command in COMMANDS {
-        assert!(commands.contains(&vec![command.to_owned()]), "{command}: {commands:?}");
-    }
-    assert!(commands.iter().any(|command| command.join(" ") == "run a.eg pagerank"), "{commands:?}");
-    for command in commands {
-        let words: Vec<&str> = command.iter().map(String::as_str).collect();
-        let examples = examples(&folder, &words);
-        assert!(words.len() > 1 || !examples.is_empty(), "{words:?} has no examples");
-        for example in examples {
-            // With this option what is said is parsed and nothing is done.
-            let ran = folder.shell(&format!("evergraph --print-config {}", call(&example)));
-            assert_eq!(ran.code, Some(0), "{example}: {ran:?}");
-        }
+fn every_command_has_a_manual_page() {
+    let pages = Folder::new().json(&["man", "--output", "pages"]);
+    let pages: Vec<&str> =
+        pages["files"].as_array().unwrap().iter().map(|page| page.as_str().unwrap()).collect();
+    for command in COMMANDS.into_iter().chain(["run-pagerank", "index-create"]) {
+        let page = format!("pages/evergraph-{command}.1");
+        assert!(pages.contains(&page.as_str()), "{command}: {pages:?}");
     }
 }
 

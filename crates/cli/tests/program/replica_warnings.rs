@@ -1,7 +1,7 @@
 //! What `evergraph replica` says of a source that does not show all, and of errors that pass.
 
 use crate::replicas::{Shop, following, get_until, run_until_now};
-use crate::support::{Folder, program};
+use crate::support::{Folder, eventually, program};
 use evergraph_replica::private_server::PrivateServerOptions;
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
@@ -54,7 +54,7 @@ fn each_new_error_is_a_line_and_so_is_that_it_follows_again() {
     line_with("shop.eg: follows");
     let walsender = "SELECT pg_terminate_backend(active_pid)::text FROM pg_replication_slots
         WHERE database = current_database() AND active";
-    crate::support::eventually("it streams", || shop.query(walsender).len() == 1);
+    eventually("it streams", || shop.query(walsender).len() == 1);
     let error = line_with("shop.eg: ");
     assert!(error.contains("follow "), "{error}");
     line_with("shop.eg: follows again, from ");
@@ -69,25 +69,21 @@ fn each_new_error_is_a_line_and_so_is_that_it_follows_again() {
 /// A copy failed at its end, for want of a second WAL sender.
 #[test]
 fn two_wal_senders_do_and_a_check_says_when_fewer_are_free() {
-    let with = |senders: &str| {
-        let settings = [&*format!("max_wal_senders={senders}")];
-        Shop::of_server(&PrivateServerOptions { settings: &settings, ..Default::default() })
-    };
-    let Some(shop) = with("1") else { return };
+    let options = PrivateServerOptions { settings: &["max_wal_senders=2"], ..Default::default() };
+    let Some(shop) = Shop::of_server(&options) else { return };
     let (folder, url) = (Folder::new(), shop.url());
     let following = following(&shop, &folder, &url);
+    let taken = shop.take_sender();
     let check = ["replica", "check", &url, "--mapping", "shop.toml"];
     let found = shop.run(&folder, &check);
     assert_eq!(found.code, Some(2), "{found:?}");
-    let words = "max_wal_senders is 1, and 0 are in use: a copy and a comparison take 2";
+    let words = "max_wal_senders is 2, and 1 are in use: a copy and a comparison take 2";
     assert!(found.out.contains(words), "{found:?}");
     run_until_now(&shop, &folder, &following).failed(2, &[words]);
-    drop(shop);
 
-    let shop = with("2").unwrap();
-    let (folder, url) = (Folder::new(), shop.url());
-    let following = self::following(&shop, &folder, &url);
-    shop.run(&folder, &["replica", "check", &url, "--mapping", "shop.toml"]).succeeded();
+    drop(taken);
+    eventually("it is free", || shop.query("SELECT 1::text FROM pg_stat_replication").is_empty());
+    shop.run(&folder, &check).succeeded();
     run_until_now(&shop, &folder, &following).succeeded();
     shop.query("INSERT INTO customer VALUES (3, 'Cem', true)");
     for command in ["run", "verify", "resync"] {

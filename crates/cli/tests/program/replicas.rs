@@ -70,6 +70,12 @@ impl Shop {
         connection(&self.server, &self.name)
     }
 
+    /// The same, which takes one of the server's WAL senders.
+    pub fn take_sender(&self) -> Connection {
+        let settings = self.server.connection_settings(&self.name);
+        Connection::open(&settings, Purpose::Replication, &CancelFlag::default()).unwrap()
+    }
+
     /// Runs statements as the superuser.
     pub fn query(&self, sql: &str) -> Vec<ResultRow> {
         query(&self.server, &self.name, sql)

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(35);
 
 fn options() -> ClientOptions {
     let mut options = ClientOptions::default();
-    options.connect_time_max = Duration::from_secs(5);
+    options.connect_time_max = Duration::from_secs(3);
     options
 }
 

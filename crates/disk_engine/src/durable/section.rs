@@ -303,7 +303,7 @@ mod tests {
             let error = FileList::of(&directory, &manifest).unwrap_err().to_string();
             prop_assert!(error.contains("the end expected, found 1 more bytes"), "{error}");
             let length = manifest.engine_section.bytes.len();
-            for cut in 0..length - 1 {
+            for cut in (0..length - 1).filter(|cut| cut % 7 == 0 || cut + 9 > length) {
                 manifest.engine_section.bytes.truncate(length - 2 - cut);
                 prop_assert!(FileList::of(&directory, &manifest).is_err());
             }

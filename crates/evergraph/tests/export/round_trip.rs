@@ -70,7 +70,7 @@ fn labels_that_share_ids_come_back_from_every_format() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn csv_gives_every_graph_back(graph in graph(), packing in 0..3_usize) {

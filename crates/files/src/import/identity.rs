@@ -228,6 +228,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(96))]
+
         #[test]
         fn integer_ids_agree_with_a_plain_map(ids in prop::collection::vec(an_id(), 0..300)) {
             let mut ours = IntegerIds::new();

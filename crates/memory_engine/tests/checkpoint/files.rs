@@ -109,8 +109,15 @@ fn what_an_interrupted_checkpoint_left_is_removed_and_its_number_not_used_again(
     assert_eq!(bodies_files(&directory), [1, 0x31]);
 }
 
+/// Of the `length` bytes of the file `name`, those that are flipped: its ends, what `log_end` says in each of its two pages, and
+/// every fifth, or every 61st of its zeros. Unit tests of bodies and manifests flip the others.
+fn flipped(name: &str, length: usize) -> impl Iterator<Item = usize> {
+    let (page, step) = if name == "log_end" { (4096, 61) } else { (length, 5) };
+    (0..length).filter(move |at| at % step == 0 || at % page < 64 || at + 64 > length)
+}
+
 #[test]
-fn every_flipped_byte_of_a_database_is_reported_or_harmless() {
+fn a_flipped_byte_of_a_database_is_reported_or_harmless() {
     let directory = MemoryDirectory::new("db");
     let database = random_graph(&directory, 30);
     database.checkpoint().unwrap();
@@ -120,7 +127,7 @@ fn every_flipped_byte_of_a_database_is_reported_or_harmless() {
     let mut reported = 0;
     for name in names.iter().filter(|name| !name.starts_with("log-")) {
         let length = directory.read_all(name, 1 << 24).unwrap().len();
-        for at in 0..length {
+        for at in flipped(name, length) {
             let damaged = directory.power_cut();
             let file = damaged.open(name, OpenMode::ReadWrite).unwrap();
             let mut byte = [0];
@@ -136,7 +143,7 @@ fn every_flipped_byte_of_a_database_is_reported_or_harmless() {
             }
         }
         // A page of `log_end` has a twin, which a torn write may need as well: one is enough.
-        let expected = if name == "log_end" { 0 } else { length };
+        let expected = if name == "log_end" { 0 } else { flipped(name, length).count() };
         assert_eq!(reported, expected, "{name}: every byte is covered by a checksum");
         reported = 0;
     }

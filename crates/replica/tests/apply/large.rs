@@ -3,8 +3,7 @@
 use crate::graph::{differences, of_database, of_rows};
 use crate::replica::Replica;
 use crate::source::{Source, row};
-use crate::stream_bytes::{self, Field};
-use crate::world::{World, oid, table};
+use crate::world::{World, table};
 use evergraph::{Database, Options};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::view::GraphView as _;
@@ -30,8 +29,8 @@ fn world() -> World {
 fn insert(source: &mut Source, first: u32, end: u32) {
     for id in first..end {
         let [text, next, next_but_one] = [id, id + 1, id + 2].map(|id| id.to_string());
-        assert!(source.insert(0, row(&[&text, &format!("person {id}"), &next])));
-        assert!(source.insert(1, row(&[&text, &next_but_one, "1"])));
+        source.insert_new(0, row(&[&text, &format!("person {id}"), &next]));
+        source.insert_new(1, row(&[&text, &next_but_one, "1"]));
     }
 }
 
@@ -64,7 +63,7 @@ fn inserted_rows_beyond_the_limit_are_one_commit_and_edges_wait_for_their_ends()
     assert!(source.insert(0, row(&["5000", "a person who is waited for", "null"])));
     replica.apply(&mut source, 100).unwrap();
     for id in 0..3000_u32 {
-        assert!(source.insert(1, row(&[&(id / 2).to_string(), &(2000 + id % 2).to_string(), "7"])));
+        source.insert_new(1, row(&[&(id / 2).to_string(), &(2000 + id % 2).to_string(), "7"]));
     }
     replica.apply(&mut source, 100).unwrap();
     assert_same(&world, &source, &replica);
@@ -274,7 +273,7 @@ fn early_rows_keep_no_more_keys_than_their_part_of_the_memory_holds() {
         for id in 0..1500 {
             let id = id.to_string();
             let texts = if table == 0 { [&*id, "a person", "null"] } else { [&*id, "7", "1"] };
-            assert!(source.insert(table, row(&texts)));
+            source.insert_new(table, row(&texts));
         }
         let all_taken = source.messages.chunks(50).all(|messages| {
             let changes = replica.translate(messages).unwrap();
@@ -283,14 +282,6 @@ fn early_rows_keep_no_more_keys_than_their_part_of_the_memory_holds() {
         assert_eq!(all_taken, may_go_on, "{} bytes", early.heap_bytes());
         assert!(early.heap_bytes() < PART_BYTES + (4 << 10), "{} bytes", early.heap_bytes());
     }
-}
-
-/// As `insert`, which looks for the key among all rows.
-fn insert_new(source: &mut Source, table: usize, texts: &[&str]) {
-    let new = row(texts);
-    let fields: Vec<Field> = new.iter().map(|text| text.clone().map_or(Field::Null, Field::Text)).collect();
-    source.messages.push(stream_bytes::insert(oid(table), &fields));
-    source.rows[table].push(new);
 }
 
 #[test]
@@ -307,12 +298,12 @@ fn ends_that_early_edges_find_in_the_graph_stay_within_the_memory_for_ids() {
         let mut replica = Replica::within(limits.clone(), &world, &source);
         for id in 0..PERSONS {
             let boss = if id + 1 == PERSONS { "null".to_owned() } else { key(id + 1) };
-            insert_new(&mut source, 0, &[&key(id), "a person", &boss]);
+            source.insert_new(0, row(&[&key(id), "a person", &boss]));
         }
         replica.apply(&mut source, 100).unwrap();
         let mut early = begin_early(&replica, limits, &plan);
         for id in 1..PERSONS {
-            insert_new(&mut source, 1, &[&key(id - 1), &key(id), "7"]);
+            source.insert_new(1, row(&[&key(id - 1), &key(id), "7"]));
         }
         assert!(source.insert(0, row(&["5000", "a new person", "0"])));
         assert!(source.update(0, 3, row(&[&key(3), "another name", &key(4)])));

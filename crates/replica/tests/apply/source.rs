@@ -52,9 +52,14 @@ impl Source {
         if !self.specs[table].is_full && self.has_key(table, &self.key(table, &row), None) {
             return false;
         }
+        self.insert_new(table, row);
+        true
+    }
+
+    /// As [`Self::insert`], without a look among all rows: no other row has its key.
+    pub fn insert_new(&mut self, table: usize, row: Row) {
         self.messages.push(bytes::insert(oid(table), &fields(&row)));
         self.rows[table].push(row);
-        true
     }
 
     /// Whether PostgreSQL lets it be.

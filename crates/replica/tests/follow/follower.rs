@@ -14,6 +14,10 @@ use std::time::Duration;
 
 /// What ends a wait that a test does not expect to end.
 pub const WAIT_MAX: Duration = Duration::from_secs(60);
+/// How often a replica looks at the catalogue.
+const LOOKS_EVERY: Duration = Duration::from_millis(300);
+/// The same, where a test waits for looks.
+const AWAITED_LOOKS_EVERY: Duration = Duration::from_millis(150);
 
 /// A database here that follows one there.
 pub struct Follower {
@@ -23,6 +27,7 @@ pub struct Follower {
     pub slot: String,
     pub slot_alarm_bytes: u64,
     pub memory_bytes: u64,
+    looks_every: Duration,
 }
 
 impl Follower {
@@ -34,7 +39,15 @@ impl Follower {
     pub fn within(parent: &Path, settings: ConnectionSettings, mapping: &str) -> Self {
         let slot = format!("follow_{}", settings.database);
         let (folder, mapping) = (tempfile::tempdir_in(parent).unwrap(), mapping.to_owned());
-        Self { folder, settings, mapping, slot, slot_alarm_bytes: 1 << 30, memory_bytes: 1 << 30 }
+        Self {
+            folder,
+            settings,
+            mapping,
+            slot,
+            slot_alarm_bytes: 1 << 30,
+            memory_bytes: 1 << 30,
+            looks_every: LOOKS_EVERY,
+        }
     }
 
     pub fn open(&self) -> Database {
@@ -63,7 +76,7 @@ impl Follower {
         options.memory_bytes = self.memory_bytes;
         options.temporary = self.folder.path().to_owned();
         options.intervals = FollowIntervals {
-            watch: Duration::from_millis(300),
+            watch: self.looks_every,
             position: Duration::from_millis(500),
             ..FollowIntervals::default()
         };
@@ -102,10 +115,19 @@ pub fn follow_tables_by(
     let there = server.database();
     there.run(tables);
     let follower = Follower::new(there.settings(), mapping);
+    let (database, replica) = follow_by(&follower, wrap);
+    (there, follower, database, replica)
+}
+
+/// A database of `follower` that has what its source has.
+fn follow_by(
+    follower: &Follower,
+    wrap: impl FnOnce(PostgresSource) -> Box<dyn ReplicaSource>,
+) -> (Database, Replica) {
     let database = follower.open();
     let replica = follower.try_start_by(&database, wrap).unwrap();
     catch_up(&replica);
-    (there, follower, database, replica)
+    (database, replica)
 }
 
 /// A database there with `tables`, and one here that follows it, and whose looks at the catalogue can be waited for.
@@ -114,9 +136,10 @@ pub fn follow_looked_at(
     tables: &str,
     mapping: &str,
 ) -> (Cut, TestDatabase, Follower, Database, Replica) {
-    let looks = Cut::default();
-    let (there, follower, database, replica) =
-        follow_tables_by(server, tables, mapping, |source| Box::new(CutSource::new(source, &looks)));
+    let (looks, there) = (Cut::default(), server.database());
+    there.run(tables);
+    let follower = Follower { looks_every: AWAITED_LOOKS_EVERY, ..Follower::new(there.settings(), mapping) };
+    let (database, replica) = follow_by(&follower, |source| Box::new(CutSource::new(source, &looks)));
     (looks, there, follower, database, replica)
 }
 

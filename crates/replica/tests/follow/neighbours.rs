@@ -172,7 +172,7 @@ fn a_slot_that_is_not_there_is_not_told_as_dropped() {
 #[test]
 fn replicas_that_begin_at_once_follow_by_one_publication() {
     let Some(server) = TestServer::shared() else { return };
-    for _ in 0..3 {
+    for _ in 0..2 {
         let there = server.database();
         there.run(&format!("{TABLES}; INSERT INTO owner VALUES (1, 'a')"));
         let begin = |number: u32| {

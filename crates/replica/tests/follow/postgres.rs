@@ -335,10 +335,10 @@ fn an_idle_replica_reaches_now_and_its_slot_advances_beside_a_database_that_neve
     replica.stop().unwrap();
 }
 
-/// How long the applier pauses: `EVERGRAPH_REPLICA_PAUSE_SECONDS`, or 12 seconds.
+/// How long the applier pauses: `EVERGRAPH_REPLICA_PAUSE_SECONDS`, or 9 seconds.
 fn pause_time() -> Duration {
     let seconds = std::env::var("EVERGRAPH_REPLICA_PAUSE_SECONDS")
-        .map_or(12, |text| text.parse().expect("EVERGRAPH_REPLICA_PAUSE_SECONDS is a number"));
+        .map_or(9, |text| text.parse().expect("EVERGRAPH_REPLICA_PAUSE_SECONDS is a number"));
     Duration::from_secs(seconds)
 }
 

@@ -156,12 +156,16 @@ const PAUSES: [(&str, &str); 32] = [
 fn ddl_that_takes_nothing_away_is_followed() {
     let Some(server) = TestServer::shared() else { return };
     let (looks, there, _follower, database, replica) = follow_looked_at(server, TABLES, MAPPING);
+    let mut writer = there.connect();
     for (statement, id) in HARMLESS.into_iter().zip(10..) {
-        there.run(statement);
-        there.run(&format!(
-            "INSERT INTO owner (id, name) VALUES ({id}, 'x'); INSERT INTO item VALUES ({id}, {id}, 'x'); \
-             UPDATE owner SET name = 'y' WHERE id = 10"
-        ));
+        run_sql(&mut writer, statement);
+        run_sql(
+            &mut writer,
+            &format!(
+                "INSERT INTO owner (id, name) VALUES ({id}, 'x'); INSERT INTO item VALUES ({id}, {id}, 'x'); \
+                 UPDATE owner SET name = 'y' WHERE id = 10"
+            ),
+        );
         // A publication that is set twice between two looks is as one that a table was taken out of.
         if id % 4 == 0 || statement.contains("SET TABLE") {
             looks.wait_for_look();
@@ -169,7 +173,7 @@ fn ddl_that_takes_nothing_away_is_followed() {
         catch_up(&replica);
         assert_eq!(replica.status().state, ReplicaState::Following, "{statement}");
     }
-    there.run("UPDATE owner SET mood = 'ok' WHERE id = 1");
+    run_sql(&mut writer, "UPDATE owner SET mood = 'ok' WHERE id = 1");
     catch_up(&replica);
     looks.wait_for_look();
     assert_eq!(replica.status().state, ReplicaState::Following);

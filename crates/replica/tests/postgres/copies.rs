@@ -118,7 +118,10 @@ fn assert_copied(data: Option<DataSet>) {
         let spilled = copied.copied.spilled_bytes;
         assert_eq!(spilled > 0, memory_bytes < 1 << 20, "{spilled} bytes were spilled");
         assert_equal_lines(&lines_of_graph(&copied.graph.snapshot(), &plan), &sql);
-        assert_verified(&copied, &database, &plan);
+        // Once: it reads all rows again, and the other graph has the same lines.
+        if spilled > 0 {
+            assert_verified(&copied, &database, &plan);
+        }
     }
 }
 
@@ -298,8 +301,8 @@ fn a_copy_that_breaks_or_is_cancelled_leaves_nothing_and_goes_well_the_next_time
     // In both stages more than sockets and queues hold: who is killed has something left to send.
     database.run(
         "CREATE TABLE v (id int PRIMARY KEY, t text, r int); CREATE TABLE w (a int, b int, t text, PRIMARY KEY (a, b)); \
-         INSERT INTO v SELECT n, repeat('x', 400), n FROM generate_series(1, 100000) n; \
-         INSERT INTO w SELECT n, n, repeat('x', 400) FROM generate_series(1, 100000) n; ANALYZE",
+         INSERT INTO v SELECT n, repeat('x', 1900), n FROM generate_series(1, 20000) n; \
+         INSERT INTO w SELECT n, n, repeat('x', 1900) FROM generate_series(1, 20000) n; ANALYZE",
     );
     let rules = rules(
         "[[table]]\ntable = 'v'\nlabel = 'V'\nedge = [{ type = 'E', column = 'r', space = 'V', properties = ['t'] }]\n\
@@ -311,7 +314,7 @@ fn a_copy_that_breaks_or_is_cancelled_leaves_nothing_and_goes_well_the_next_time
     for (stage, table) in [(CopyStage::Vertices, "v"), (CopyStage::Edges, "w")] {
         let is_killed = Cell::new(false);
         let kill = |now: &CopyProgress| {
-            if now.stage == stage && now.rows > 5_000 && now.rows != 100_000 && !is_killed.replace(true) {
+            if now.stage == stage && now.rows > 1_000 && now.rows != 20_000 && !is_killed.replace(true) {
                 database.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'COPY%'");
             }
         };
@@ -320,7 +323,7 @@ fn a_copy_that_breaks_or_is_cancelled_leaves_nothing_and_goes_well_the_next_time
         assert!(is_killed.get() && error.to_string().contains(&format!("copy public.{table}")), "{error}");
         let cancel = CancelFlag::default();
         let stop = |now: &CopyProgress| {
-            if now.stage == stage && now.rows > 5_000 {
+            if now.stage == stage && now.rows > 1_000 {
                 cancel.cancel();
             }
         };
@@ -328,10 +331,10 @@ fn a_copy_that_breaks_or_is_cancelled_leaves_nothing_and_goes_well_the_next_time
         assert_eq!(error.kind(), ErrorKind::Cancelled);
     }
     let catalogue = PostgresSource::new(database.settings(), CancelFlag::default()).catalogue().unwrap();
-    assert_eq!(estimate_rows(&plan, &catalogue), Some(200_000));
+    assert_eq!(estimate_rows(&plan, &catalogue), Some(40_000));
     let copied = Copied::of(&database, &plan, &options(1 << 20));
-    assert_eq!((copied.copied.rows, copied.copied.load.edges_count()), (200_000, 200_000));
-    assert_eq!(copied.graph.gremlin("g.V().out('E').count()").one::<i64>().unwrap(), 100_000);
+    assert_eq!((copied.copied.rows, copied.copied.load.edges_count()), (40_000, 40_000));
+    assert_eq!(copied.graph.gremlin("g.V().out('E').count()").one::<i64>().unwrap(), 20_000);
 }
 
 #[test]

@@ -76,6 +76,8 @@ impl DataSet {
 
     /// A table for each file, whose first line names its columns, with the keys that the data have.
     fn load_relations(&self, database: &TestDatabase) {
+        // One program loads them all: starting it takes longer than a table does.
+        let mut script = String::new();
         for folder in ["static", "dynamic"] {
             let mut files: Vec<PathBuf> = std::fs::read_dir(self.folder.join(folder))
                 .unwrap()
@@ -100,19 +102,17 @@ impl DataSet {
                 let key: Vec<String> = columns[..key].iter().map(|(name, _)| format!("\"{name}\"")).collect();
                 let columns: Vec<String> =
                     columns.iter().map(|(name, sql_type)| format!("\"{name}\" {sql_type}")).collect();
-                database.run(&format!(
-                    "CREATE TABLE \"{table}\" ({}, PRIMARY KEY ({}))",
+                script += &format!(
+                    "echo 'CREATE TABLE \"{table}\" ({}, PRIMARY KEY ({}));'; \
+                     echo \"COPY \\\"{table}\\\" FROM STDIN (FORMAT csv, DELIMITER '|', QUOTE E'\\b', HEADER);\"; zcat '{}'; \
+                     printf '\\\\.\\n'; ",
                     columns.join(", "),
-                    key.join(", ")
-                ));
-                let copy = format!(
-                    "echo \"COPY \\\"{table}\\\" FROM STDIN (FORMAT csv, DELIMITER '|', QUOTE E'\\b', HEADER);\"; zcat '{}'; \
-                     printf '\\\\.\\n'",
+                    key.join(", "),
                     file.display()
                 );
-                psql(database, &copy);
             }
         }
+        psql(database, script.trim_end_matches("; "));
     }
 }
 

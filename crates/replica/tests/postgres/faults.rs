@@ -71,10 +71,10 @@ fn lines_with_the_second_row(follower: &mut Follower) -> Vec<String> {
     lines
 }
 
-/// How long the reader pauses: `EVERGRAPH_REPLICA_PAUSE_SECONDS`, or 13 seconds.
+/// How long the reader pauses: `EVERGRAPH_REPLICA_PAUSE_SECONDS`, or 9 seconds.
 fn pause() -> Duration {
     let seconds = std::env::var("EVERGRAPH_REPLICA_PAUSE_SECONDS")
-        .map_or(13, |text| text.parse().expect("EVERGRAPH_REPLICA_PAUSE_SECONDS is a number"));
+        .map_or(9, |text| text.parse().expect("EVERGRAPH_REPLICA_PAUSE_SECONDS is a number"));
     Duration::from_secs(seconds)
 }
 

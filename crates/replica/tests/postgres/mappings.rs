@@ -1,6 +1,6 @@
 //! Mappings beside PostgreSQL itself: conditions are as true as it says, and what a check asks for mends what it names.
 
-use crate::server::{TestDatabase, TestServer, through};
+use crate::server::{TestDatabase, TestServer, run_sql, through};
 use evergraph_files::import::mapping::document::Mapping;
 use evergraph_files::import::mapping::table::TableRule;
 use evergraph_graph::cancel::CancelFlag;
@@ -11,6 +11,7 @@ use evergraph_replica::mapping::resolve::resolve;
 use evergraph_replica::pgoutput::tuple::Cell;
 use evergraph_replica::source::catalogue::Catalogue;
 use evergraph_replica::source::contract::Source as _;
+use evergraph_replica::source::postgres::connection::Connection;
 use evergraph_replica::source::postgres::server::PostgresSource;
 use evergraph_replica::source::postgres::settings::Host;
 use evergraph_replica::source::replica_source::ReplicaSource as _;
@@ -101,7 +102,11 @@ fn catalogue_of(database: &TestDatabase) -> Catalogue {
 }
 
 /// The rows of `v` that `condition` selects here, or why it isn't known.
-fn selected(database: &TestDatabase, catalogue: &Catalogue, condition: &str) -> Result<Vec<String>, String> {
+fn selected(
+    connection: &mut Connection,
+    catalogue: &Catalogue,
+    condition: &str,
+) -> Result<Vec<String>, String> {
     let rule = TableRule {
         condition: Some(condition.to_owned()),
         ..rules("[[table]]\ntable = 'v'\nlabel = 'V'\n").remove(0)
@@ -111,7 +116,7 @@ fn selected(database: &TestDatabase, catalogue: &Catalogue, condition: &str) -> 
     let names: Vec<String> = table.columns.iter().map(|column| format!("\"{}\"", column.name)).collect();
     let id = table.columns.iter().position(|column| &*column.name == "id").unwrap();
     let mut selected = Vec::new();
-    for row in database.run(&format!("SELECT {} FROM v ORDER BY id", names.join(", "))) {
+    for row in run_sql(connection, &format!("SELECT {} FROM v ORDER BY id", names.join(", "))) {
         let cells: Vec<Cell<'_>> = row
             .iter()
             .map(|text| text.as_ref().map_or(Cell::Null, |text| Cell::Text(text.as_bytes())))
@@ -124,8 +129,8 @@ fn selected(database: &TestDatabase, catalogue: &Catalogue, condition: &str) -> 
 }
 
 /// The rows that PostgreSQL selects.
-fn selected_there(database: &TestDatabase, condition: &str) -> Vec<String> {
-    let rows = database.run(&format!("SELECT id FROM v WHERE {condition} ORDER BY id"));
+fn selected_there(connection: &mut Connection, condition: &str) -> Vec<String> {
+    let rows = run_sql(connection, &format!("SELECT id FROM v WHERE {condition} ORDER BY id"));
     rows.into_iter().map(|mut row| row.remove(0).unwrap()).collect()
 }
 
@@ -135,11 +140,11 @@ fn a_condition_selects_the_rows_that_postgresql_selects() {
     let database = server.database();
     database.run(TYPES);
     let catalogue = catalogue_of(&database);
-    let mut refused = Vec::new();
+    let (mut connection, mut refused) = (database.connect(), Vec::new());
     for condition in CONDITIONS {
         for condition in [(*condition).to_owned(), format!("not ({condition})")] {
-            match selected(&database, &catalogue, &condition) {
-                Ok(found) => assert_eq!(found, selected_there(&database, &condition), "{condition}"),
+            match selected(&mut connection, &catalogue, &condition) {
+                Ok(found) => assert_eq!(found, selected_there(&mut connection, &condition), "{condition}"),
                 Err(why) => refused.push(format!("{condition}: {why}")),
             }
         }
@@ -155,12 +160,12 @@ fn random_conditions_select_the_rows_that_postgresql_selects() {
     let database = server.database();
     database.run(TYPES);
     let catalogue = catalogue_of(&database);
-    let mut random = 17;
+    let (mut connection, mut random) = (database.connect(), 17);
     for _ in 0..300 {
         let condition = random_condition(&mut random, 4);
-        let found =
-            selected(&database, &catalogue, &condition).unwrap_or_else(|why| panic!("{condition}: {why}"));
-        assert_eq!(found, selected_there(&database, &condition), "{condition}");
+        let found = selected(&mut connection, &catalogue, &condition);
+        let found = found.unwrap_or_else(|why| panic!("{condition}: {why}"));
+        assert_eq!(found, selected_there(&mut connection, &condition), "{condition}");
     }
 }
 

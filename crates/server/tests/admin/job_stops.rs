@@ -20,7 +20,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 /// People of a first import.
-const PEOPLE: usize = 30_000;
+const PEOPLE: usize = 15_000;
 /// How often a job is started that is done before it is stopped: each has twice the people of the one before.
 const TRIES: usize = 7;
 

@@ -130,7 +130,9 @@ async fn a_query_whose_client_does_not_read_is_cancelled() {
     let site = site();
     site.run("social", "g.inject(1).repeat(__.addV('Point')).times(100)");
     let mut slow = site.log_in("reader").await;
-    let many = json!({"gremlin": "g.V().repeat(__.V()).times(3).valueMap()"});
+    // Few rows, each by itself, fill all buffers.
+    let long = format!("g.V().as('a').V().as('b').V().as('c').constant('{}')", "x".repeat(2000));
+    let many = json!({"gremlin": long});
     let response = slow.send("POST", "/gremlin", many.to_string()).await;
     let mut admin = site.log_in("admin").await;
     eventually("it waits for its client", async || {

@@ -38,7 +38,7 @@ fn run_checks(driver: Driver) {
         |address| Server::start(Arc::clone(&database), "social", address, ServerOptions::default()).unwrap();
     let mut server = Some(start("127.0.0.1:0".parse().unwrap()));
     let address = server.as_ref().unwrap().address();
-    program::run(driver, folder.path(), &[&format!("ws://{address}/gremlin")], |line| {
+    program::run(driver, &[&format!("ws://{address}/gremlin")], |line| {
         match line {
             "restart" => {
                 server.take().unwrap().stop();

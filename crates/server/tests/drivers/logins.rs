@@ -34,5 +34,5 @@ fn run_logins(driver: Driver) {
     std::fs::write(&path, root.pem()).unwrap();
     let server = site.serve();
     let url = format!("wss://{}/gremlin", server.address());
-    program::run(driver, site.folder.path(), &[&url, PASSWORD, path.to_str().unwrap()], |_| None);
+    program::run(driver, &[&url, PASSWORD, path.to_str().unwrap()], |_| None);
 }

@@ -11,17 +11,12 @@ use std::time::{Duration, Instant};
 /// How long a program may take; they take seconds.
 const PROGRAM_TIME: Duration = Duration::from_secs(300);
 
-/// Runs a driver's program, and gives it what `answer` returns for a line that it prints; what is compiled for it goes below
-/// `scratch`. Skipped if the driver is not installed.
+/// Runs a driver's program, and gives it what `answer` returns for a line that it prints. Skipped if the driver is not
+/// installed.
 ///
 /// # Panics
 /// If it fails, or its last line is not how many checks passed.
-pub fn run(
-    driver: Driver,
-    scratch: &Path,
-    arguments: &[&str],
-    mut answer: impl FnMut(&str) -> Option<String>,
-) {
+pub fn run(driver: Driver, arguments: &[&str], mut answer: impl FnMut(&str) -> Option<String>) {
     let program = match driver {
         Driver::Python => "python/main.py",
         Driver::JavaScript => "javascript/main.js",
@@ -29,6 +24,8 @@ pub fn run(
         Driver::Go => "go",
     };
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/drivers").join(program);
+    // Below `target`, where it outlives the test that compiled it.
+    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let Some(mut command) = driver.command(&path, scratch) else { return };
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap_or_else(|error| panic!("run {command:?}: {error}"));

@@ -42,12 +42,12 @@ async fn pipelined_requests_are_answered_in_order() {
 #[tokio::test]
 async fn an_idle_connection_is_ended_and_one_whose_query_runs_is_not() {
     let mut options = ServerOptions::default();
-    options.http_idle_max = Duration::from_millis(1500);
+    options.http_idle_max = Duration::from_secs(1);
     let (database, server) = serve(options);
     add_points(&database, 1);
     let mut busy = Client::connect(server.address()).await;
     let running =
-        tokio::spawn(async move { busy.post(&json!({"gremlin": ENDLESS, "evaluationTimeout": 5000})).await });
+        tokio::spawn(async move { busy.post(&json!({"gremlin": ENDLESS, "evaluationTimeout": 3000})).await });
     let (answer, ended) =
         raw(server.address(), post("{\"gremlin\": \"g.V()\"}").as_bytes(), ANSWER_TIME).await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
@@ -101,7 +101,7 @@ async fn a_thousand_idle_connections_are_kept_and_delay_nobody() {
     let mut idle = Vec::new();
     for _ in 0..1000 {
         let mut client = Client::connect(server.address()).await;
-        assert_eq!(client.query("g.inject(1)").await.number(), 1);
+        assert_eq!(client.ask("GET", "/healthz", "").await.status, 200);
         idle.push(client);
     }
     assert_eq!(server.open_connections_count(), 1000);
@@ -113,8 +113,12 @@ async fn a_thousand_idle_connections_are_kept_and_delay_nobody() {
         fastest = fastest.min(began.elapsed());
     }
     assert!(fastest < SECOND, "{fastest:?}");
-    for client in &mut idle {
-        assert_eq!(client.query("g.inject(2)").await.number(), 2);
+    // Of some of them this is shown by a query.
+    for (at, client) in idle.iter_mut().enumerate() {
+        match at % 10 {
+            0 => assert_eq!(client.query("g.inject(2)").await.number(), 2),
+            _ => assert_eq!(client.ask("GET", "/healthz", "").await.status, 200),
+        }
     }
     drop(idle);
     eventually("their places are free", async || server.open_connections_count() == 1).await;

@@ -225,7 +225,7 @@ async fn foreign_hosts_and_origins_are_refused_with_tls_as_well() {
 async fn slow_handshakes_end_in_time_and_hold_nobody_up() {
     let root = Root::new("root");
     let mut site = with_tls(&root);
-    site.options.handshake_time_max = Duration::from_secs(3);
+    site.options.handshake_time_max = Duration::from_secs(2);
     let server = site.serve();
     let mut slow = Vec::new();
     for _ in 0..200 {
@@ -242,7 +242,7 @@ async fn slow_handshakes_end_in_time_and_hold_nobody_up() {
     }
     // With TLS, and then nothing of HTTP; one that becomes a WebSocket stays.
     let mut open = connect(server.address(), &root, None).await.unwrap();
-    tokio::time::sleep(Duration::from_secs(4)).await;
+    tokio::time::sleep(Duration::from_millis(2500)).await;
     let answer = open.ask_as("reader", PASSWORD, eval("g.V().count()", QueryOptions::default())).await;
     assert_eq!(answer.code, 200);
     eventually("one place is taken", async || server.connections_count() == 1).await;

@@ -6,6 +6,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// A driver of Apache TinkerPop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,8 +19,8 @@ pub enum Driver {
 
 impl Driver {
     /// The command that runs `program`, whose arguments are still to be added: a file, or for Java and Go a folder of files,
-    /// of which Java's `Main` is run, compiled below `scratch`. `None`, and a line that says why, if the driver is not
-    /// installed.
+    /// of which Java's `Main` is run, compiled below `scratch` the first time in a process. `None`, and a line that says why,
+    /// if the driver is not installed.
     ///
     /// # Panics
     /// With `CI` set, if it is not installed; if it cannot be compiled.
@@ -91,6 +92,15 @@ fn java_command(libraries: &Path, program: &Path, scratch: &Path) -> Command {
         command.arg("-cp").arg(libraries).arg(program);
         return command;
     }
+    // All tests of a process run the same program.
+    static CLASSES: OnceLock<PathBuf> = OnceLock::new();
+    let classes = CLASSES.get_or_init(|| compiled(libraries, program, scratch));
+    command.arg("-cp").arg(format!("{}:{}", classes.display(), libraries.display())).arg("Main");
+    command
+}
+
+/// The folder below `scratch` that the classes of `program` are compiled into.
+fn compiled(libraries: &Path, program: &Path, scratch: &Path) -> PathBuf {
     let classes = scratch.join("classes");
     let files = std::fs::read_dir(program).unwrap().map(|entry| entry.unwrap().path());
     let mut compiler = Command::new("javac");
@@ -98,8 +108,7 @@ fn java_command(libraries: &Path, program: &Path, scratch: &Path) -> Command {
     compiler.args(files.filter(|file| file.extension().is_some_and(|extension| extension == "java")));
     let compiled = compiler.output().unwrap_or_else(|error| panic!("run {compiler:?}: {error}"));
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-    command.arg("-cp").arg(format!("{}:{}", classes.display(), libraries.display())).arg("Main");
-    command
+    classes
 }
 
 /// Says that the test can't run, and why. In CI nothing may be missing.

@@ -83,7 +83,7 @@ async fn the_end_of_the_server_finishes_what_runs_rolls_back_what_is_open_and_sa
     let mut options = patient();
     options.stop_grace = Duration::from_secs(600);
     let (database, server) = serve(options);
-    add_points(&database, 200);
+    add_points(&database, 150);
     let mut observer = HttpClient::connect(server.address()).await;
     let mut idle = Client::connect(server.address()).await;
     assert_eq!(idle.eval_in("a", "g.addV('Point')").await.code, 200);
@@ -95,7 +95,7 @@ async fn the_end_of_the_server_finishes_what_runs_rolls_back_what_is_open_and_sa
     .await;
     drop(observer);
     let stopping = tokio::task::spawn_blocking(move || server.stop());
-    assert_eq!(running.answer(Format::GraphBinary, id).await.number(), 8_000_000);
+    assert_eq!(running.answer(Format::GraphBinary, id).await.number(), 3_375_000);
     for client in [&mut idle, &mut running] {
         match client.message().await {
             Some(Message::Close(Some(frame))) => assert_eq!(frame.code, CloseCode::Away),
@@ -104,7 +104,7 @@ async fn the_end_of_the_server_finishes_what_runs_rolls_back_what_is_open_and_sa
     }
     drop((idle, running));
     stopping.await.unwrap();
-    assert_eq!(database.gremlin("g.V().count()").one::<i64>().unwrap(), 200);
+    assert_eq!(database.gremlin("g.V().count()").one::<i64>().unwrap(), 150);
 }
 
 #[tokio::test]

@@ -97,24 +97,24 @@ async fn requests_of_a_connection_are_pipelined_and_answered_by_id() {
 }
 
 #[tokio::test]
-async fn a_million_rows_arrive_in_frames_of_64() {
+async fn a_hundred_thousand_rows_arrive_in_frames_of_64() {
     let (database, server) = serve(patient());
-    add_points(&database, 1000);
+    add_points(&database, 320);
     let mut client = Client::connect(server.address()).await;
     let answer = client.eval("g.V().as('a').V().as('b').select('a').id()").await;
-    assert_eq!((answer.code, answer.results.len(), answer.frames), (200, 1_000_000, 15_625));
+    assert_eq!((answer.code, answer.results.len(), answer.frames), (200, 102_400, 1600));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_thousand_clients_that_do_not_read_delay_no_look_up() {
     let (database, server) = serve(ServerOptions::default());
     add_points(&database, 2000);
+    // Few rows, each by itself, fill all buffers.
+    let long = format!("g.V().as('a').V().as('b').constant('{}')", "x".repeat(2000));
     let mut readers = Vec::new();
     for _ in 0..1000 {
         let mut reader = Client::connect(server.address()).await;
-        reader
-            .send(Format::GraphBinary, eval("g.V().as('a').V().as('b').select('a')", QueryOptions::default()))
-            .await;
+        reader.send(Format::GraphBinary, eval(&long, QueryOptions::default())).await;
         readers.push(reader);
     }
     let mut client = Client::connect(server.address()).await;
@@ -161,7 +161,7 @@ async fn heavy_queries_delay_no_look_up_whether_they_stream_or_gather() {
 #[tokio::test]
 async fn time_limits_hold_for_those_that_compute_and_those_that_do_not_read() {
     let mut options = ServerOptions::default();
-    options.query_timeout = Duration::from_secs(2);
+    options.query_timeout = Duration::from_secs(1);
     let (database, server) = serve(options);
     add_points(&database, 1000);
     let mut client = Client::connect(server.address()).await;
@@ -175,7 +175,7 @@ async fn time_limits_hold_for_those_that_compute_and_those_that_do_not_read() {
         assert!(began.elapsed() < Duration::from_secs(60));
     }
     let id = client.send(Format::GraphBinary, eval("g.V().V().V()", limit(0))).await;
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    tokio::time::sleep(Duration::from_millis(1500)).await;
     let answer = client.answer(Format::GraphBinary, id).await;
     assert_eq!(answer.code, 598, "{}", answer.message);
     assert_eq!(client.eval("g.V().count()").await.number(), 1000);

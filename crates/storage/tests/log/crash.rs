@@ -97,8 +97,8 @@ fn no_acknowledged_commit_is_lost_wherever_the_power_fails() {
 
 #[test]
 fn where_lines_are_the_unit_no_acknowledged_commit_is_lost_either() {
-    every_crash_point(Durability::Sync, WriteUnit::LINE, 1..100, 16);
-    every_crash_point(Durability::None, WriteUnit::LINE, 1..60, 8);
+    every_crash_point(Durability::Sync, WriteUnit::LINE, 1..100, 8);
+    every_crash_point(Durability::None, WriteUnit::LINE, 1..60, 4);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use evergraph::graph::{column::Column, id::TypeId};
 use evergraph::{Direction, EdgeId, GraphView, ReadByName, Snapshot, Value, VertexId};
 use evergraph_tests::contents::for_each_edge;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 type Values = BTreeMap<String, Value>;
 /// Edges of one type between one pair: the sum of their amounts, and the properties of each, in order
@@ -20,13 +21,17 @@ type Between = BTreeMap<(Identity, &'static str, Identity), (i128, Vec<Values>)>
 #[derive(Default)]
 pub struct Model {
     vertices: BTreeMap<Identity, Values>,
-    links: Vec<Link>,
+    // Borrowed: a delete moves what stands behind its links.
+    links: Vec<&'static Link>,
     deleted: BTreeSet<Identity>,
+    /// What the links come to, once somebody asked.
+    between: OnceLock<Between>,
 }
 
 impl Model {
     /// Applies `operation`; what becomes of it.
-    pub fn apply(&mut self, operation: &Operation) -> Outcome {
+    pub fn apply(&mut self, operation: &'static Operation) -> Outcome {
+        self.between.take();
         match &operation.action {
             Action::Put(identity, properties) => self.seen(*identity).extend(properties.iter().cloned()),
             Action::Add(link) => self.add(link),
@@ -51,19 +56,19 @@ impl Model {
         self.vertices.entry(identity).or_insert_with(id)
     }
 
-    fn add(&mut self, link: &Link) {
+    fn add(&mut self, link: &'static Link) {
         self.seen(link.source);
         self.seen(link.target);
-        self.links.push(link.clone());
+        self.links.push(link);
     }
 
-    fn add_checked(&mut self, link: &Link, check: Check, window: Window) -> Outcome {
+    fn add_checked(&mut self, link: &'static Link, check: Check, window: Window) -> Outcome {
         let ends = [link.source, link.target];
         let blocked = |end| self.vertices.get(end).and_then(|values| values.get("isBlocked")?.as_bool());
         if ends.iter().any(|end| blocked(end) == Some(true)) {
             return Outcome::Refused;
         }
-        let mut links: Vec<&Link> = self.links.iter().filter(|link| window.has(link.time)).collect();
+        let mut links: Vec<&Link> = self.links.iter().copied().filter(|link| window.has(link.time)).collect();
         links.extend(Some(link).filter(|link| window.has(link.time)));
         let finds = match check {
             Check::Cycle => closes_cycle(&links, link),
@@ -106,15 +111,17 @@ impl Model {
         loans.iter().map(|loan| cents_of_value(&self.vertices[loan]["loanAmount"])).sum()
     }
 
-    fn between(&self) -> Between {
-        let mut between = Between::new();
-        for link in &self.links {
-            let (cents, edges) = between.entry((link.source, link.edge_type, link.target)).or_default();
-            *cents += link.cents.unwrap_or(0);
-            edges.push(link.properties.iter().cloned().collect());
-        }
-        between.values_mut().for_each(|(_, edges)| edges.sort_by_key(time));
-        between
+    fn between(&self) -> &Between {
+        self.between.get_or_init(|| {
+            let mut between = Between::new();
+            for link in &self.links {
+                let (cents, edges) = between.entry((link.source, link.edge_type, link.target)).or_default();
+                *cents += link.cents.unwrap_or(0);
+                edges.push(link.properties.iter().cloned().collect());
+            }
+            between.values_mut().for_each(|(_, edges)| edges.sort_by_key(time));
+            between
+        })
     }
 
     /// Holds everything that `snapshot` shows against this bank.
@@ -124,8 +131,7 @@ impl Model {
         for identity in &self.deleted {
             assert_eq!(snapshot.find(identity.label, "id", identity.id).unwrap(), None, "{identity:?}");
         }
-        let wanted = self.between();
-        assert_same("edges", &between_of(snapshot, &names), &wanted);
+        assert_same("edges", &between_of(snapshot, &names), self.between());
         self.assert_counts(snapshot, &names);
     }
 

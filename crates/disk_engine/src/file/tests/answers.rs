@@ -51,7 +51,7 @@ pub(crate) fn check_records(
     seen: Timestamp,
     random: &mut SplitMix64,
 ) {
-    let mut items: Vec<_> = (0..120).map(|_| model.any_item(random)).collect();
+    let mut items: Vec<_> = (0..60).map(|_| model.any_item(random)).collect();
     if below(random, 2) == 0 {
         items.sort_unstable();
     }

@@ -674,7 +674,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(256))]
+        #![proptest_config(ProptestConfig::with_cases(96))]
 
         #[test]
         fn a_file_with_a_flipped_bit_is_read_or_refused(at in any::<prop::sample::Index>(), bit in 0..8u8) {

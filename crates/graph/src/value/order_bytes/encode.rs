@@ -210,7 +210,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(4000))]
+        #![proptest_config(ProptestConfig::with_cases(1500))]
 
         #[test]
         fn bytes_are_ordered_as_values_are(left in any_value(), right in any_value()) {

@@ -152,7 +152,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(3000))]
+        #![proptest_config(ProptestConfig::with_cases(1000))]
 
         #[test]
         fn what_lies_in_a_range_lies_in_its_bytes(

@@ -14,15 +14,15 @@ final class Rows extends Support {
     static void manyRows(Context context) throws Exception {
         var g = context.g();
         clear(g);
-        g.inject(0).repeat(__.union(__.identity(), __.identity())).times(10).limit(1000).addV("point").iterate();
+        g.inject(0).repeat(__.union(__.identity(), __.identity())).times(9).limit(500).addV("point").iterate();
         List<Object> ids = g.V().id().toList();
-        same(new HashSet<>(ids).size(), 1000);
+        same(new HashSet<>(ids).size(), 500);
         // GraphSON is slow in this driver.
-        List<Object> first = context.isBinary() ? ids : ids.subList(0, 100);
+        List<Object> first = context.isBinary() ? ids : ids.subList(0, 50);
         int rows = 0;
         for (var row : context.client().submit("g.V(first).V().id()", Map.of("first", first)))
-            if (!row.getObject().equals(ids.get(rows++ % 1000))) throw new AssertionError("row " + rows + ": " + row);
-        same(rows, first.size() * 1000);
+            if (!row.getObject().equals(ids.get(rows++ % 500))) throw new AssertionError("row " + rows + ": " + row);
+        same(rows, first.size() * 500);
     }
 
     static void twentyMegabytes(Context context) throws Exception {

@@ -71,7 +71,7 @@ QUIET := --quiet
 SUMMARY := tools/summarise-tests
 endif
 
-# Two programs of tests at a time; one after the other without Python.
+# Three programs of tests at a time; one after the other without Python.
 TEST := $(if $(shell command -v python3),tools/run-tests $(CARGO),$(CARGO) test --no-fail-fast)
 
 # As tests/tinkerpop/src/jar.rs has it.

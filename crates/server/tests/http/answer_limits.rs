@@ -19,9 +19,9 @@ async fn connect(address: SocketAddr, accept: &str) -> Client {
     Client::connect(address).await.with("accept", accept)
 }
 
-/// A query with `rows` results of 2,000 letters, each in a row of its own.
+/// A query with `rows` results of 1,000 letters, each in a row of its own.
 fn long_rows(rows: u32) -> String {
-    format!("V().as('a').V().as('b').limit({rows}).constant('{}')", "x".repeat(2000))
+    format!("V().as('a').V().as('b').limit({rows}).constant('{}')", "x".repeat(1000))
 }
 
 #[tokio::test]
@@ -77,14 +77,14 @@ async fn answers_that_are_kept_count_below_the_memory_limit_of_their_database() 
     let used_bytes = || database.store().budget().used_bytes();
     let before = used_bytes();
     // It takes 40 MiB until its table is made, and 19 MiB until that was read.
-    let rows = format!("g.{}", long_rows(10_000));
+    let rows = format!("g.{}", long_rows(20_000));
     let mut slow = connect(server.address(), ARROW).await;
     let response = slow.send("POST", "/gremlin", json!({"gremlin": rows}).to_string()).await;
     assert_eq!(response.status(), 200);
     for (accept, text) in [
         (ARROW, rows.clone()),
-        (BINARY, format!("g.{}", long_rows(20_000))),
-        (LINES, format!("g.addV('Point').{}", long_rows(20_000))),
+        (BINARY, format!("g.{}", long_rows(40_000))),
+        (LINES, format!("g.addV('Point').{}", long_rows(40_000))),
     ] {
         let refused = connect(server.address(), accept).await.query(&text).await;
         assert_eq!(refused.status, 413, "a kept answer leaves no room for another one: {accept}");

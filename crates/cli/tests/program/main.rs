@@ -34,6 +34,7 @@ mod server_urls;
 mod service;
 mod settings;
 mod shell;
+mod shop;
 mod stats;
 mod support;
 mod tables;

@@ -1,6 +1,7 @@
 //! Folders that `evergraph replica resync` may replace, and those that it must leave alone.
 
-use crate::replicas::{Shop, following, one, run_until_now};
+use crate::replicas::{following, one, run_until_now};
+use crate::shop::Shop;
 use crate::support::Folder;
 use evergraph::{Database, EngineKind, Options};
 

@@ -1,6 +1,7 @@
 //! What `evergraph replica` says of a source that does not show all, and of errors that pass.
 
-use crate::replicas::{Shop, following, get_until, run_until_now};
+use crate::replicas::{following, get_until, run_until_now};
+use crate::shop::Shop;
 use crate::support::{Folder, eventually, program};
 use evergraph_replica::private_server::PrivateServerOptions;
 use std::io::{BufRead as _, BufReader};

@@ -1,112 +1,13 @@
 //! Replicas: mappings for a real PostgreSQL are proposed and checked as people do it, by the program.
 
+use crate::shop::Shop;
 use crate::support::{Folder, Ran, eventually, program};
-use evergraph_graph::cancel::CancelFlag;
-use evergraph_replica::private_server::{HOW_TO_INSTALL, PrivateServer, PrivateServerOptions};
-use evergraph_replica::source::postgres::connection::{Connection, ResultRow};
-use evergraph_replica::wire::startup::Purpose;
+use evergraph_replica::private_server::PrivateServerOptions;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::Stdio;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-
-const SHOP: &str = "
-    CREATE TABLE customer (id bigint PRIMARY KEY, name text NOT NULL, vip boolean NOT NULL DEFAULT false);
-    CREATE TABLE product (id bigint PRIMARY KEY, title text NOT NULL, price numeric(10, 2) NOT NULL);
-    CREATE TABLE orders (id bigint PRIMARY KEY, customer_id bigint NOT NULL REFERENCES customer, placed timestamptz NOT NULL);
-    CREATE TABLE order_item (order_id bigint REFERENCES orders, product_id bigint REFERENCES product, pieces int NOT NULL,
-        PRIMARY KEY (order_id, product_id));
-    INSERT INTO customer VALUES (1, 'Ada', true), (2, 'Bob', false);
-    INSERT INTO product VALUES (1, 'tea', 3.50), (2, 'cup', 9.00);
-    INSERT INTO orders VALUES (1, 1, '2026-01-02 10:00+00'), (2, 2, '2026-01-03 11:00+00');
-    INSERT INTO order_item VALUES (1, 1, 2), (1, 2, 1), (2, 1, 5)";
-
-/// Of the server that tests share: some of them leave slots there.
-const SETTINGS: &[&str] =
-    &["logical_decoding_work_mem=64kB", "max_replication_slots=50", "max_wal_senders=50"];
-
-/// A database of one test.
-pub struct Shop {
-    server: Arc<PrivateServer>,
-    name: String,
-}
-
-impl Shop {
-    /// With the tables of a shop, in the server that this file's tests share; `None` where there is no PostgreSQL.
-    pub fn new() -> Option<Self> {
-        static SHARED: OnceLock<Option<Arc<PrivateServer>>> = OnceLock::new();
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let options = PrivateServerOptions { settings: SETTINGS, ..Default::default() };
-        let server = SHARED.get_or_init(|| start(&options).map(Arc::new)).clone()?;
-        Some(Self::in_server(server, format!("shop_{}", NEXT.fetch_add(1, Ordering::Relaxed))))
-    }
-
-    /// With the tables of a shop, in a server of its own; `None` where there is no PostgreSQL.
-    pub fn of_server(options: &PrivateServerOptions<'_>) -> Option<Self> {
-        Some(Self::in_server(Arc::new(start(options)?), "shop".to_owned()))
-    }
-
-    fn in_server(server: Arc<PrivateServer>, name: String) -> Self {
-        query(&server, "postgres", &format!("CREATE DATABASE {name}"));
-        let shop = Self { server, name };
-        shop.query(SHOP);
-        shop
-    }
-
-    pub fn url(&self) -> String {
-        self.server.url(&self.name)
-    }
-
-    /// The superuser's password.
-    pub fn password(&self) -> &str {
-        self.server.password()
-    }
-
-    /// A connection as the superuser.
-    pub fn connect(&self) -> Connection {
-        connection(&self.server, &self.name)
-    }
-
-    /// The same, which takes one of the server's WAL senders.
-    pub fn take_sender(&self) -> Connection {
-        let settings = self.server.connection_settings(&self.name);
-        Connection::open(&settings, Purpose::Replication, &CancelFlag::default()).unwrap()
-    }
-
-    /// Runs statements as the superuser.
-    pub fn query(&self, sql: &str) -> Vec<ResultRow> {
-        query(&self.server, &self.name, sql)
-    }
-
-    /// Runs the program in `folder` as somebody who has the password.
-    pub fn run(&self, folder: &Folder, arguments: &[&str]) -> Ran {
-        folder.run_with(&[("PGPASSWORD", self.server.password())], arguments)
-    }
-}
-
-/// A server; `None` where there is no PostgreSQL.
-fn start(options: &PrivateServerOptions<'_>) -> Option<PrivateServer> {
-    if PrivateServer::is_possible() {
-        return Some(PrivateServer::start(options).unwrap());
-    }
-    assert!(std::env::var_os("CI").is_none(), "{HOW_TO_INSTALL}");
-    eprintln!("skipped: {HOW_TO_INSTALL}");
-    None
-}
-
-fn connection(server: &PrivateServer, database: &str) -> Connection {
-    let settings = server.connection_settings(database);
-    let mut connection = Connection::open(&settings, Purpose::Queries, &CancelFlag::default()).unwrap();
-    connection.query("prepare a test at", "SET search_path = public").unwrap();
-    connection
-}
-
-fn query(server: &PrivateServer, database: &str, sql: &str) -> Vec<ResultRow> {
-    connection(server, database).query("run a test's statements at", sql).unwrap()
-}
 
 #[test]
 fn a_proposed_mapping_is_written_once_and_passes_the_check() {
@@ -233,7 +134,7 @@ fn a_replica_is_copied_follows_is_verified_and_detached() {
     assert_eq!(status.code, Some(1), "nothing runs: {status:?}");
     let document: serde_json::Value = serde_json::from_str(&status.out).unwrap();
     assert_eq!((&document["state"], &document["running"]), (&"stopped".into(), &false.into()));
-    assert!(!status.out.contains(shop.server.password()));
+    assert!(!status.out.contains(shop.password()));
     folder.run(&["replica", "stop", "shop.eg"]).failed(3, &["no replica runs"]);
 
     let verify = [&["replica", "verify", "shop.eg"], &following[..]].concat();
@@ -259,7 +160,7 @@ fn a_replica_in_the_background_is_told_about_measured_and_stopped() {
     let start = || {
         let arguments = [&["replica", "run", "shop.eg", "--metrics", "127.0.0.1:0"], &following[..]].concat();
         let mut program = program();
-        program.args(arguments).current_dir(folder.root()).env("PGPASSWORD", shop.server.password());
+        program.args(arguments).current_dir(folder.root()).env("PGPASSWORD", shop.password());
         let mut child = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut errors = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
@@ -368,7 +269,7 @@ fn until_now_is_not_reached_before_the_source_was_compared() {
     let (folder, url) = (Folder::new(), shop.url());
     let following = following(&shop, &folder, &url);
     run_until_now(&shop, &folder, &following).succeeded();
-    let other = shop.server.url("postgres");
+    let other = shop.url_of("postgres");
     let elsewhere = ["--source", &other, "--mapping", "shop.toml"];
     let wanted = format!("name {:?} in the source's URL", shop.name);
     let is_paused = |following: &[&str], why: &str| {
@@ -439,11 +340,9 @@ fn a_resync_keeps_the_copy_of_another_server_whose_slot_would_stay() {
     run_until_now(&shop, &folder, &following).succeeded();
     let copy = ["replica", "run", "shop.eg.resync", "--until", "now"];
     shop.run(&folder, &[&copy[..], &following].concat()).succeeded();
-    let elsewhere = PrivateServer::start(&PrivateServerOptions::default()).unwrap();
-    query(&elsewhere, "postgres", SHOP);
-    let resync =
-        ["replica", "resync", "shop.eg", "--source", &elsewhere.url("postgres"), "--mapping", "shop.toml"];
-    let refused = folder.run_with(&[("PGPASSWORD", elsewhere.password())], &resync);
+    let elsewhere = Shop::of_server(&PrivateServerOptions::default()).unwrap();
+    let resync = ["replica", "resync", "shop.eg", "--source", &elsewhere.url(), "--mapping", "shop.toml"];
+    let refused = elsewhere.run(&folder, &resync);
     refused.failed(2, &["another system", "`evergraph replica detach shop.eg.resync` with --source"]);
     let resync = [&["replica", "resync", "shop.eg"], &following[..]].concat();
     assert!(!shop.run(&folder, &resync).succeeded().err.contains("is removed"), "its own URL");

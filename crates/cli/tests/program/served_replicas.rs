@@ -1,6 +1,7 @@
 //! Replicas of a server: it follows, serves, and says when it does not.
 
-use crate::replicas::{Shop, drop_slot_of, following, run_until_now};
+use crate::replicas::{drop_slot_of, following, run_until_now};
+use crate::shop::Shop;
 use crate::support::{Folder, Served, eventually};
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};

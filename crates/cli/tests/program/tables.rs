@@ -1,6 +1,6 @@
 //! Tables of a real PostgreSQL become a graph by `evergraph import`: as a mapping says, or as their keys suggest.
 
-use crate::replicas::Shop;
+use crate::shop::Shop;
 use crate::support::Folder;
 use serde_json::Value;
 

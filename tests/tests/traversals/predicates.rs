@@ -4,6 +4,7 @@
 
 use crate::{answers, gremlin, refused};
 use evergraph::Database;
+use std::cmp::Ordering;
 
 /// What a predicate says of the item and of its operand.
 type Says<T> = (&'static str, fn(T, T) -> bool);
@@ -72,8 +73,8 @@ fn check_in_batches(db: &Database, text: &str, batch_rows: usize, expected: bool
     assert_eq!(found, usize::from(expected), "{text}");
 }
 
-/// All ways to ask `predicate` of `left`, with `right` at a label: of some pairs in batches of one row, of the others in large
-/// ones.
+/// All ways to ask `predicate` of `left`, with `right` at a label: of what is equal in batches of one row and in large
+/// ones, of other pairs in one of the two.
 fn check_all(
     db: &Database,
     predicate: &str,
@@ -81,8 +82,14 @@ fn check_all(
     [key, other]: [&str; 2],
     expected: bool,
 ) {
-    let batch_rows = if left < right { 1 } else { 1024 };
-    let check = |text: &str, expected: bool| check_in_batches(db, text, batch_rows, expected);
+    let sizes: &[usize] = match left.cmp(right) {
+        Ordering::Less => &[1],
+        Ordering::Equal => &[1, 1024],
+        Ordering::Greater => &[1024],
+    };
+    let check = |text: &str, expected: bool| {
+        sizes.iter().for_each(|batch_rows| check_in_batches(db, text, *batch_rows, expected));
+    };
     let ask = |text: &str| check(text, expected);
     ask(&format!("g.inject({right}).as('a').constant({left}).where({predicate}('a'))"));
     ask(&format!(

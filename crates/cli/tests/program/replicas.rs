@@ -173,13 +173,13 @@ fn a_replica_in_the_background_is_told_about_measured_and_stopped() {
     // What comes during the copy is part of it.
     get_until(&address, "evergraph_replica_state{database=\"shop\",state=\"following\"} 1.0\n");
     shop.query("INSERT INTO customer VALUES (3, 'Cem', true)");
+    let committed = shop.query("SELECT pg_current_wal_flush_lsn()::text")[0][0].clone().unwrap();
     get_until(&address, "evergraph_replica_rows_total{database=\"shop\"} 1.0\n");
     let metrics = get_until(&address, "evergraph_replica_freshness_seconds_count{database=\"shop\"} 1\n");
     assert!(metrics.contains("evergraph_replica_last_error_seconds{database=\"shop\"} 0.0\n"), "{metrics}");
     // What is killed before its log is synced has the row sent again: that is right, and not what is asked below.
-    let committed = shop.query("SELECT pg_current_wal_insert_lsn()::text")[0][0].clone().unwrap();
     let is_told = format!(
-        "SELECT (confirmed_flush_lsn >= '{committed}')::text FROM pg_replication_slots \
+        "SELECT coalesce(bool_and(confirmed_flush_lsn >= '{committed}'), false)::text FROM pg_replication_slots \
          WHERE database = current_database()"
     );
     eventually("the row is durable and its source told", || {

@@ -30,7 +30,7 @@ pub struct Shop {
 }
 
 impl Shop {
-    /// With the tables of a shop, in the server that this file's tests share; `None` where there is no PostgreSQL.
+    /// With the tables of a shop, in the server that the tests of this program share; `None` where there is no PostgreSQL.
     pub fn new() -> Option<Self> {
         static SHARED: OnceLock<Option<Arc<PrivateServer>>> = OnceLock::new();
         static NEXT: AtomicU32 = AtomicU32::new(0);

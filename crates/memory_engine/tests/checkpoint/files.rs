@@ -110,7 +110,8 @@ fn what_an_interrupted_checkpoint_left_is_removed_and_its_number_not_used_again(
 }
 
 /// Of the `length` bytes of the file `name`, those that are flipped: its ends, what `log_end` says in each of its two pages, and
-/// every fifth, or every 61st of its zeros. Unit tests of bodies and manifests flip the others.
+/// every fifth, or every 61st of its zeros. Unit tests flip more: all bytes of a manifest, of the head and the end
+/// of a file of bodies.
 fn flipped(name: &str, length: usize) -> impl Iterator<Item = usize> {
     let (page, step) = if name == "log_end" { (4096, 61) } else { (length, 5) };
     (0..length).filter(move |at| at % step == 0 || at % page < 64 || at + 64 > length)
@@ -144,7 +145,7 @@ fn a_flipped_byte_of_a_database_is_reported_or_harmless() {
         }
         // A page of `log_end` has a twin, which a torn write may need as well: one is enough.
         let expected = if name == "log_end" { 0 } else { flipped(name, length).count() };
-        assert_eq!(reported, expected, "{name}: every byte is covered by a checksum");
+        assert_eq!(reported, expected, "{name}: each is covered by a checksum");
         reported = 0;
     }
 }

@@ -174,7 +174,7 @@ async fn a_slow_reader_of_an_arrow_stream_holds_no_worker() {
     add_points(&database, 250);
     let mut slow = connect(server.address(), ARROW).await;
     // Several batches, which are more than fits into all buffers.
-    let rows = format!("g.V().as('a').V().as('b').limit(50000).constant('{}')", "x".repeat(100));
+    let rows = format!("g.V().as('a').V().as('b').limit(50000).constant('{}')", "x".repeat(400));
     let query = json!({"gremlin": rows}).to_string();
     let response = slow.send("POST", "/gremlin", query).await;
     let mut client = Client::connect(server.address()).await;

@@ -20,7 +20,7 @@ mod linux {
 
     /// What the system calls file systems of other machines (statfs(2), and `linux/magic.h`). Not 9P: containers and virtual machines
     /// have local folders so.
-    const NETWORK: [(u64, &str); 8] = [
+    const NETWORK: [(u64, &str); 9] = [
         (NFS_SUPER_MAGIC as u64, "NFS"),
         (0xff53_4d42, "CIFS"),
         (0xfe53_4d42, "SMB2"),
@@ -29,6 +29,7 @@ mod linux {
         (0x0bd0_0bd3, "Lustre"),
         (0x4750_4653, "GPFS"),
         (0x5346_414f, "AFS"),
+        (0x6b41_4653, "AFS"),
     ];
 
     /// Refuses a file whose words another machine may store without our seeing it. Cost: one system call.
@@ -41,7 +42,7 @@ mod linux {
             Some(name) => {
                 let problem = format!(
                     "it is on {name}, a network file system: processes of several machines do not see each other's stores; \
-                     put the database on a local disk, or use the engine memory or disk"
+                     choose a folder on a local disk, or a database of another engine than mapped"
                 );
                 Err(Error::new(ErrorKind::Unsupported, problem))
             }

@@ -293,7 +293,7 @@ bench-replica: toolchain ## Measure a replica of a private PostgreSQL beside a r
 	else echo "   skipped: Neo4j, beside the part orders, needs a JDK (17 or newer) and Maven" >&2; fi
 	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" --only replica --replica-jvm "$(BUILT)/jvm" $(if $(REPLICA_PARTS),--replica-parts $(REPLICA_PARTS)) $(REPLICA_FLAGS)
 
-bench-mapped: toolchain ## Measure raw edges in mapped files, in MAPPED_DIR or in DRAM, and the mapped engine on this disk (40 minutes)
+bench-mapped: toolchain ## Measure raw edges in mapped files, in MAPPED_DIR or in DRAM, and the mapped engine on this disk (12 minutes)
 	@echo "== the harness, as users get evergraph (the first build takes ten minutes)"
 	$(Q)$(CARGO) build $(CARGO_FLAGS) $(QUIET) --profile dist --workspace --bin evergraph-benches
 	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" --only mapped \

@@ -37,8 +37,9 @@
 #   IMAGES, SEED   of `make crash`: how many crash images, from which seed on
 #   MINUTES           of `make soak`: how long (crates/cli/tests/hostile/soak.rs)
 #   CYCLES, SEED   of `make kill`: how many kills, at which moments (crates/cli/tests/kills)
-#   HISTORIES, CYCLES, CHANGES, ROWS, SEED   of `make replica-long`: lives of a simulated replica (8,000: some 20,000 power cuts), kills,
-#                     changed rows of each database, rows
+#   HISTORIES, CYCLES, CHANGES, ROWS, MEMORY, SEED   of `make replica-long`: histories of a simulated replica (1,600: 20,000 power cuts),
+#                     kills, changed rows of each database, rows of the large transaction, mebibytes for its changed rows (4; 1024 is the
+#                     program's default)
 #   FLAGS             of `make tinkerpop` and `make tinkerpop-server`: --failed, --reasons, --verbose, --only=NAME, @TAG or map/AddEdge, --batch-rows=3,
 #                     --accept to make what passes now the floor
 #   SECONDS           of `make differential` too: how long; its FLAGS are --seed N, --differences N
@@ -220,9 +221,9 @@ soak: toolchain ## Clients of all kinds on the real server for MINUTES=60: memor
 # Each test says what it did; the memory test is alone in its process, whose peak it reads.
 replica-long: toolchain ## Long tests of the replica: 20,000 power cuts, 1,000 kills, 50,000 random changes, a pause of 90 s, 3,000,000 rows (an hour; needs PostgreSQL)
 	@echo "== 20,000 power cuts of a simulated disk and crashes of a scripted source"
-	$(Q)EVERGRAPH_REPLICA_HISTORIES=$(or $(HISTORIES),8000) EVERGRAPH_REPLICA_SEED=$(or $(SEED),1) $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) \
+	$(Q)EVERGRAPH_REPLICA_HISTORIES=$(or $(HISTORIES),1600) EVERGRAPH_REPLICA_SEED=$(or $(SEED),1) $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) \
 	    --test follow -- --nocapture --exact crashes::power_cuts_lose_and_double_nothing_and_confirm_nothing_early
-	@echo "== $(or $(CYCLES),1000) kills of a replica, some with PostgreSQL"
+	@echo "== $(or $(CYCLES),1000) kills of a replica, of PostgreSQL, or of both"
 	$(Q)EVERGRAPH_REPLICA_KILLS=$(or $(CYCLES),1000) $(if $(SEED),EVERGRAPH_KILL_SEED="$(SEED)") $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) \
 	    --test kills -- --nocapture replicas::
 	@echo "== $(or $(CHANGES),50000) random changes of Pagila, Northwind, SNB and a schema of every type, beside SQL"
@@ -233,8 +234,8 @@ replica-long: toolchain ## Long tests of the replica: 20,000 power cuts, 1,000 k
 	    --test postgres -- --nocapture --exact faults::a_paused_reader_survives_the_senders_time_limit
 	$(Q)EVERGRAPH_REPLICA_PAUSE_SECONDS=90 $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) \
 	    --test follow -- --nocapture --exact postgres::an_applier_that_pauses_beyond_the_senders_time_limit_keeps_its_connection_and_loses_nothing
-	@echo "== a transaction of three million rows, rolled back and committed"
-	$(Q)EVERGRAPH_REPLICA_LARGE_ROWS=$(or $(ROWS),3000000) $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) --test large -- --nocapture
+	@echo "== a transaction of three million rows, rolled back and committed, with $(or $(MEMORY),4) MiB for its changed rows"
+	$(Q)EVERGRAPH_REPLICA_LARGE_ROWS=$(or $(ROWS),3000000) EVERGRAPH_REPLICA_LARGE_MEMORY=$(or $(MEMORY),4) $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) --test large -- --nocapture
 
 kill: toolchain ## Kill the real program in mid-work: CYCLES=1000 times, at SEED's moments; ENGINE=disk, mapped or memory for one
 	@echo "== $(or $(CYCLES),1000) kills of a process that writes, opens, imports or makes a checkpoint, and faults below it"

@@ -13,6 +13,10 @@ pub struct MappedPlan {
     pub writers: Vec<usize>,
     /// Sizes of section logs, in bytes.
     pub log_bytes: Vec<u32>,
+    /// How many items of a body one record is for when a merge is due: 8 is an eighth of the body.
+    pub items_a_record: Vec<usize>,
+    /// Sizes of databases whose checkpoints are counted: how many times the plan's graph is loaded.
+    pub checkpoint_loads: Vec<u32>,
     /// Sizes of databases that are opened after a kill: how many times the plan's graph is loaded.
     pub opening_loads: Vec<u32>,
     /// Whether a file system will do that is not one of persistent memory.
@@ -20,7 +24,7 @@ pub struct MappedPlan {
 }
 
 impl MappedPlan {
-    /// The whole: some ten minutes at scale 18.
+    /// The whole: many minutes at scale 18.
     #[must_use]
     pub fn full() -> Self {
         Self {
@@ -28,6 +32,8 @@ impl MappedPlan {
             degree: 16,
             writers: vec![1, 2],
             log_bytes: vec![64, 128, 256, 512, 1_024, 2_048, 4_096, 8_192, 16_384],
+            items_a_record: vec![64, 32, 16, 8, 4, 2],
+            checkpoint_loads: vec![1, 16],
             opening_loads: vec![1, 16],
             is_emulated: false,
         }
@@ -39,6 +45,8 @@ impl MappedPlan {
         Self {
             degrees: vec![6, 16],
             log_bytes: vec![64, 2_048],
+            items_a_record: vec![8, 2],
+            checkpoint_loads: vec![1, 2],
             opening_loads: vec![1, 2],
             is_emulated: true,
             ..Self::full()

@@ -54,6 +54,9 @@ pub struct Entry {
     pub theirs: Option<Median>,
     /// Ours divided by theirs, round by round.
     pub ratio: Option<Median>,
+    /// What the goal of ours alone allows beyond its bound: see [`Heading::allowing`].
+    #[serde(default)]
+    pub allowance: f64,
     /// What the ratio should be, or ours if there is no peer; as people read it.
     pub goal: Option<String>,
     /// Whether the median is.
@@ -108,6 +111,8 @@ pub struct Heading {
     pub unit: Unit,
     /// When each commit is acknowledged, where commits are measured.
     pub commit: Option<Commit>,
+    /// See [`Entry::allowance`].
+    pub allowance: f64,
     /// See [`Entry::settings`].
     pub settings: BTreeMap<String, String>,
 }
@@ -116,7 +121,14 @@ impl Heading {
     /// A heading without settings.
     #[must_use]
     pub fn new(name: impl Into<String>, title: impl Into<String>, unit: Unit) -> Self {
-        Self { name: name.into(), title: title.into(), unit, commit: None, settings: BTreeMap::new() }
+        let (name, title) = (name.into(), title.into());
+        Self { name, title, unit, commit: None, allowance: 0.0, settings: BTreeMap::new() }
+    }
+
+    /// The same, of something so large that the goal of ours alone allows `more` beyond its bound, in the figure's unit.
+    #[must_use]
+    pub fn allowing(self, more: f64) -> Self {
+        Self { allowance: more, ..self }
     }
 
     /// The same, of commits that are acknowledged so.
@@ -206,6 +218,7 @@ impl Entry {
             peer: None,
             theirs: None,
             ratio: None,
+            allowance: heading.allowance,
             goal: None,
             met: None,
             claim: None,
@@ -228,9 +241,11 @@ impl Entry {
     fn judged(self) -> Self {
         let found = goal(&self.name, self.peer.as_deref());
         let (unit, value) = self.judged_value();
+        let allowance = if self.ratio.is_none() { self.allowance } else { 0.0 };
+        let bound = found.map(|goal| goal.bound.widened(allowance));
         Self {
-            met: found.map(|goal| goal.bound.is_met(value)),
-            goal: found.map(|goal| goal.bound.text(|bound| unit.show(bound))),
+            met: bound.map(|bound| bound.is_met(value)),
+            goal: bound.map(|bound| bound.text(|bound| unit.show(bound))),
             claim: found.and_then(|goal| goal.claim).map(str::to_owned),
             ..self
         }
@@ -278,7 +293,7 @@ mod tests {
         let entry = &results.entries[0];
         assert_eq!((entry.ours_spent[0], entry.theirs_spent[0], entry.repeated), (spent[0], spent[1], 2));
         let mut json = serde_json::to_value(entry).unwrap();
-        for field in ["ours_spent", "theirs_spent", "repeated", "ours_lost", "theirs_lost"] {
+        for field in ["ours_spent", "theirs_spent", "repeated", "ours_lost", "theirs_lost", "allowance"] {
             assert!(json.as_object_mut().unwrap().remove(field).is_some());
         }
         let older: Entry = serde_json::from_value(json).unwrap();
@@ -295,6 +310,20 @@ mod tests {
         results.judge();
         assert_eq!(results.entries[0].goal.as_deref(), Some("at most 1.43 x"));
         assert_eq!(results.entries[0].met, Some(false));
+    }
+
+    #[test]
+    fn a_goal_of_ours_alone_allows_more_for_what_is_large() {
+        let mut results = Results::default();
+        let small = Heading::new("mapped_engine.open.id.loads_1", "an opening", Unit::Seconds);
+        for heading in [small.clone(), small.allowing(0.2)] {
+            results.add("Openings", &heading, &[1.1]);
+        }
+        // Once more, as of results that were read.
+        results.judge();
+        let goals = results.entries.iter().map(|entry| (entry.goal.as_deref(), entry.met));
+        let expected = [(Some("at most 1.00 s"), Some(false)), (Some("at most 1.20 s"), Some(true))];
+        assert!(goals.eq(expected));
     }
 
     #[test]

@@ -50,7 +50,7 @@ def _numbers(values: Any, name: str) -> npt.NDArray[np.uint32]:
 
 
 class PackedGraph(Handle):
-    """A graph of plain edges on persistent memory: inserted in place, durable one by one, and read in place.
+    """A graph of plain edges on persistent memory: inserted in place, and durable one by one.
 
     There are no transactions, properties or types: a database has those. Use a packed graph for a stream of edges
     between numbered vertices. Each edge is stored on both sides, so that all algorithms run on a view that do not

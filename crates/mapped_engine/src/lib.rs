@@ -16,7 +16,7 @@
 //! index_table      which indexes there are
 //! shared_catalogue the names of the graph, and its indexes
 //! group            a vertex group: where the present version of each of its segments is
-//! version_reference, group_blocks   the writer's side of that
+//! version_reference, group_blocks   the writer's side of that;  present_version: what its own snapshots read of it
 //! retired          what was replaced and waits until nobody reads it
 //! segment_state, segment, merge   the writer's side of a segment: its blocks; appends and switches; runs and bodies
 //! segment_history, segment_changes   what changed there since a writer began; reserved_records: what a commit takes
@@ -61,6 +61,7 @@ pub mod live_head;
 pub mod live_snapshot;
 pub mod live_writer;
 pub mod merge;
+mod present_version;
 pub mod reader;
 pub mod reserved_records;
 pub mod retired;

@@ -86,11 +86,16 @@ impl<'a> PlacedRun<'a> {
 fn places_of(all: &[AtomicU64], keys: &RangeInclusive<RecordKey>) -> Range<usize> {
     let before = |limit: u64, found: &AtomicU64| found.load(Ordering::Relaxed) < limit;
     let from = all.partition_point(|key| before(keys.start().0, key));
-    let behind = match keys.end().0.checked_add(1) {
-        Some(limit) => all[from..].partition_point(|key| before(limit, key)),
-        None => all.len() - from,
-    };
-    from..from + behind
+    let rest = &all[from..];
+    let Some(limit) = keys.end().0.checked_add(1) else { return from..all.len() };
+    // Nearly always none or a few: in steps that double, from the first on.
+    let (mut some, mut step) = (0, 1);
+    while rest.get(some + step - 1).is_some_and(|key| before(limit, key)) {
+        some += step;
+        step *= 2;
+    }
+    let last = rest.len().min(some + step - 1);
+    from..from + some + rest[some..last].partition_point(|key| before(limit, key))
 }
 
 fn line_of(places: &[AtomicU64], at: usize) -> LineNumber {

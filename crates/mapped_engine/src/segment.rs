@@ -16,9 +16,11 @@
 //! Concurrency: changed under the latch. Merges look at the state off it: its lock is held for a copy.
 
 use crate::arena::{ArenaBlock, take_fitting};
+use crate::body_store::stored_body::StoredBody;
 use crate::files::segment_id::INDEXES;
 use crate::group::SegmentSubject;
 use crate::hub_table::{store_hub_table, version_word};
+use crate::present_version::PresentVersion;
 use crate::retired::RetiredContent;
 use crate::run::run_words;
 use crate::segment_history::SegmentHistory;
@@ -29,11 +31,12 @@ use crate::tail::{TAIL_CAPACITY, tail_words};
 use crate::version::{BodyPlace, RUNS_MAX, SegmentVersion, skip_to};
 use crate::version_reference::VersionReference;
 use crate::words::{LINE_WORDS, LineNumber};
+use evergraph_graph::error::Result;
 use evergraph_graph::id::GroupId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use evergraph_storage::sync::{Mutex, MutexGuard};
+use evergraph_storage::sync::{ArcCell, Mutex, MutexGuard};
 use std::sync::Arc;
 
 /// A version with an older base, kept for snapshots.
@@ -57,6 +60,8 @@ pub struct LiveSegment {
     subject: SegmentSubject,
     /// The row that it has to itself, if it is a hub's.
     row: Option<u16>,
+    /// The present version, for snapshots of this process.
+    present: ArcCell<PresentVersion>,
     /// Where readers find the present version: in the group's block, or in the table of hubs of the segment that the row was taken
     /// out of.
     reference: Arc<VersionReference>,
@@ -163,6 +168,7 @@ impl LiveSegment {
             group,
             subject,
             row,
+            present: ArcCell::new(Arc::new(PresentVersion::new(state.version))),
             reference: Arc::new(VersionReference::new(line.line)),
             state: Mutex::new(state),
             past: Mutex::default(),
@@ -284,6 +290,22 @@ impl LiveSegment {
         let hubs = self.hubs.lock();
         let at = hubs.binary_search_by_key(&row, |hub| hub.0).ok()?;
         Some(Arc::clone(&hubs[at].1))
+    }
+
+    /// The present version, and its body, if a snapshot of this process sees it. `body_of` finds a body that nobody read yet.
+    ///
+    /// # Errors
+    /// The one of `body_of`.
+    pub(crate) fn present(
+        &self,
+        timestamp: Timestamp,
+        body_of: impl FnOnce(&SegmentVersion) -> Result<Arc<StoredBody>>,
+    ) -> Result<Option<(SegmentVersion, Arc<StoredBody>)>> {
+        let present = self.present.load();
+        if !present.version().base.visible_at(timestamp) {
+            return Ok(None);
+        }
+        Ok(Some((*present.version(), present.body(body_of)?)))
     }
 
     /// Notes that it waits in the merge queue; whether it didn't before.
@@ -439,7 +461,7 @@ impl LiveSegment {
             self.store_hubs(memory, table, hubs);
         }
         store_version(memory, line, &state.version, state.older);
-        self.reference.refer_to(memory.live.words(), line.line);
+        self.refer_to(memory, line, &state.version);
         let era = memory.live.end_era();
         let replaced = Replacement { era, base: before.version.base, until: base };
         let is_ahead = !base.visible_at(memory.live.readable());
@@ -466,6 +488,14 @@ impl LiveSegment {
         state.hub_table = Some(table);
         state.version.hubs = table.line;
         store_version(memory, state.line, &state.version, state.older);
+        self.refer_to(memory, state.line, &state.version);
+    }
+
+    /// Lets snapshots that begin find `version`, which is stored in `line`: of this process and of others.
+    fn refer_to(&self, memory: &SegmentMemory<'_>, line: ArenaBlock, version: &SegmentVersion) {
+        self.reference.refer_to(memory.live.words(), line.line);
+        let next = self.present.load().followed_by(*version);
+        drop(self.present.swap(Arc::new(next)));
     }
 
     /// Makes `state`, of the same base as before, what readers find at `line`. Under the latch.
@@ -477,7 +507,7 @@ impl LiveSegment {
         content: RetiredContent,
     ) {
         store_version(memory, line, &state.version, state.older);
-        self.reference.refer_to(memory.live.words(), line.line);
+        self.refer_to(memory, line, &state.version);
         let era = memory.live.end_era();
         let replaced = Replacement { era, base: state.version.base, until: state.version.base };
         let before = std::mem::replace(&mut state.line, line);

@@ -247,6 +247,7 @@ fn every_snapshot_of_every_process_is_its_commits_while_readers_are_killed() {
     let directory: Arc<dyn Directory> = Arc::new(DiskDirectory::open(place.path()).unwrap());
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let mut writer = Writer::new(&directory, &clock);
+    let fresh = writer.writer.arena().used_bytes();
     let mut random = SplitMix64::new(1);
     let mut children: Vec<_> = (0..2).map(|_| child(place.path())).collect();
     let (mut timestamp, mut killed) = (0, 0);
@@ -288,14 +289,14 @@ fn every_snapshot_of_every_process_is_its_commits_while_readers_are_killed() {
 
     // What readers held that were killed comes back within a second, and some.
     let give_up = clock.now() + Duration::from_secs(60);
-    while writer.bodies.len() > 1 {
-        assert!(
-            clock.now() < give_up,
-            "{} bodies are held back by readers that are gone",
-            writer.bodies.len()
-        );
+    writer.merge();
+    while writer.bodies.len() > 1 || writer.writer.retired_count() > 0 {
+        let held = (writer.bodies.len(), writer.writer.retired_count());
+        assert!(clock.now() < give_up, "{held:?} bodies and blocks are held back by readers that are gone");
         writer.writer.clear_dead_readers(&*directory).unwrap();
         writer.reclaim();
         std::thread::yield_now();
     }
+    let used = writer.writer.arena().used_bytes();
+    assert!(used < fresh + (16 << 10), "{used} bytes of live are in use, {fresh} were at the beginning");
 }

@@ -31,6 +31,9 @@ pub(crate) struct Counts {
 /// so that writers of different sections go on beside each other. Who makes room, adds vertices, makes a view or shuts
 /// down holds the first to write. Readers of views hold it to read, and no other: what a view shows is changed by
 /// who makes room alone. Two sections never insert into one word: the slot of a pivot is between theirs.
+///
+/// The published program marks a section as being resized, and leaves it so, its writers asleep, if the resize proves
+/// unneeded. No section has such a mark here: guards alone say who waits, and every way out of a function drops them.
 pub(crate) struct PackedArray<M: Memory> {
     pub(crate) medium: Medium<M>,
     pub(crate) root_region: M::Region,

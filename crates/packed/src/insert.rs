@@ -17,6 +17,7 @@ use crate::density::Section;
 use crate::layout::with_half;
 use crate::memory::medium::Medium;
 use crate::memory::region::{Memory, Region as _};
+use crate::memory::site::Site;
 use crate::options::LOG_RECORDS_MAX;
 use crate::section_log::{Record, append};
 use crate::slot::{VERTICES_MAX, is_tombstone, pivot, tombstone};
@@ -157,9 +158,9 @@ impl<M: Memory> PackedArray<M> {
         let word = self.layout().word_of(slot);
         self.region.store(word, with_half(self.region.load(word), slot, value));
         if !planted(Bug::PackedInsertNotWrittenBack) {
-            medium.write_back(&self.region, word..word + 1);
+            medium.write_back(Site::Slot, &self.region, word..word + 1);
         }
-        medium.fence();
+        medium.fence(Site::Slot);
     }
 
     /// Adds the vertex with the next id, durably.

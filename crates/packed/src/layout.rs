@@ -66,6 +66,8 @@ impl Sizes {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Layout {
     pub(crate) sizes: Sizes,
+    /// (2^64 - 1) over the vertices of a section, rounded down.
+    section_inverse: u64,
     plan: usize,
     first_log: usize,
     log_words: usize,
@@ -90,7 +92,14 @@ impl Layout {
         let log_words = whole_lines((8 + 12 * u64::from(sizes.log_records)).div_ceil(8)) as usize;
         let plan = 2 * undo_words;
         let first_log = plan + plan_words;
-        Self { sizes, plan, first_log, log_words, array: first_log + sizes.sections as usize * log_words }
+        Self {
+            sizes,
+            section_inverse: u64::MAX / u64::from(sizes.section_vertices),
+            plan,
+            first_log,
+            log_words,
+            array: first_log + sizes.sections as usize * log_words,
+        }
     }
 
     /// Slots of the edge array.
@@ -114,10 +123,13 @@ impl Layout {
         u64::from(self.sizes.sections) * u64::from(self.sizes.section_vertices)
     }
 
-    /// The section of a vertex.
+    /// The section of a vertex: every insertion needs it, so it is a product by the inverse, not a quotient. It is exact: the
+    /// inverse, rounded down, makes the product smaller by at most 2^-32, and the vertex more makes it larger by one over the
+    /// vertices of a section, which is more than that and leads no further than to the end of the section.
     #[inline]
     pub(crate) fn section_of(&self, vertex: u32) -> usize {
-        (vertex / self.sizes.section_vertices) as usize
+        let product = u128::from(self.section_inverse) * (u128::from(vertex) + 1);
+        (product >> 64) as usize
     }
 
     /// The first vertex of a section.
@@ -186,6 +198,22 @@ mod tests {
             assert!(layout.sizes.are_valid() && parts.is_sorted());
             assert!(layout.vertices_max() >= u64::from(vertices));
             assert_eq!((layout.log(1) - layout.log(0)) * 8, 2048);
+        }
+    }
+
+    #[test]
+    fn a_section_begins_with_every_multiple_of_its_vertices() {
+        let sizes = Layout::new(&Options::default()).sizes;
+        for section_vertices in [1, 2, 3, 5, 7, 18, 30, 31, 641, 65_537, u32::MAX] {
+            let layout = Layout::of(Sizes { sections: 1, section_vertices, ..sizes });
+            for section in [0, 1, 2, 99, u32::MAX / section_vertices] {
+                let Some(first) = section.checked_mul(section_vertices) else { continue };
+                for vertex in [Some(first), first.checked_sub(1), first.checked_add(section_vertices - 1)] {
+                    let Some(vertex) = vertex else { continue };
+                    let expected = (vertex / section_vertices) as usize;
+                    assert_eq!(layout.section_of(vertex), expected, "{vertex} by {section_vertices}");
+                }
+            }
         }
     }
 

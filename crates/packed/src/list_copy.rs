@@ -11,7 +11,8 @@
 //! Of a run of neighbouring vertices everything between the first list and the last is copied at once, gaps included, if
 //! there are few; if there are many, the words in which lists begin and end are loaded first, one load behind the
 //! other, so that the cache misses overlap. The logs of the run are read from the beginning, and each record goes to its
-//! place: that is faster than the links of each list, which are there for single ones.
+//! place: that is faster than the links of each list, which are there for single ones. A visitor that takes records by
+//! themselves gets them as they stand in the log, in no place of a list.
 
 use crate::array::PackedArray;
 use crate::memory::region::{Memory, Region};
@@ -150,22 +151,51 @@ impl<M: Memory> PackedArray<M> {
         copies: &mut ListCopies,
         lists: &mut [CopiedList],
     ) -> Result<()> {
-        let Some(last) = elements.len().checked_sub(1) else { return Ok(()) };
+        let is_logged = self.touch_logs(first, elements);
+        self.copy_arrays(first, elements, copies, lists);
+        if is_logged { self.copy_logs(first, elements, copies, lists) } else { Ok(()) }
+    }
+
+    /// Has the cache lines of the newest records of lists loaded; whether a log has something of the `elements` of a run.
+    fn touch_logs(&self, first: u32, elements: &[u32]) -> bool {
+        let layout = self.layout();
+        let mut section = layout.section_of(first);
+        let mut section_end = layout.first_vertex(section + 1);
+        let (mut is_logged, mut touched) = (false, 0);
+        let places = first as usize..first as usize + elements.len();
+        for ((place, vertex), elements) in places.clone().zip(self.vertices.range(places)).zip(elements) {
+            if place == section_end {
+                section += 1;
+                section_end = layout.first_vertex(section + 1);
+            }
+            if *elements > vertex.in_array {
+                is_logged = true;
+                touched ^= newest_word(&self.region, layout, section, vertex.log_head);
+            }
+        }
+        black_box(touched);
+        is_logged
+    }
+
+    /// Copies what the edge array has of the lists of a run of at most [`RUN_LISTS`] vertices, of which so many `elements` are
+    /// wanted; where it is in `lists`. Tombstones become some target.
+    pub(crate) fn copy_arrays(
+        &self,
+        first: u32,
+        elements: &[u32],
+        copies: &mut ListCopies,
+        lists: &mut [CopiedList],
+    ) {
+        let Some(last) = elements.len().checked_sub(1) else { return };
         let first_place = first as usize;
         let vertices = || self.vertices.range(first_place..first_place + elements.len()).zip(elements);
         let front = self.vertices.at(first_place).start / 2 * 2;
         let span = self.vertices.at(first_place + last).array_end() - front;
-        let (mut is_logged, mut lists_count, mut used, mut touched) = (false, 0, 0, 0);
-        for (vertex, (place, elements)) in (first..).zip(vertices()) {
-            if *elements > place.in_array {
-                is_logged = true;
-                let section = self.layout().section_of(vertex);
-                touched ^= newest_word(&self.region, self.layout(), section, place.log_head);
-            }
+        let (mut lists_count, mut used) = (0, 0);
+        for (place, elements) in vertices() {
             lists_count += u64::from(*elements > 0);
             used += place.array_slots();
         }
-        black_box(touched);
         if span <= used + lists_count * GAPS_PER_LIST {
             let words = span.div_ceil(2) as usize;
             let begin = copies.copy_words(&self.region, self.layout().word_of(front), words);
@@ -184,7 +214,6 @@ impl<M: Memory> PackedArray<M> {
                 *list = CopiedList { array: start..start + count, log: 0..0 };
             }
         }
-        if is_logged { self.copy_logs(first, elements, copies, lists) } else { Ok(()) }
     }
 
     /// Has the cache lines of lists loaded that have elements.
@@ -237,13 +266,65 @@ impl<M: Memory> PackedArray<M> {
                 });
             }
             if missing > 0 {
-                let place = self.place(layout.log(section));
-                let text = format!("{place}: the log of section {section} has {missing} records too few");
-                return Err(Error::new(ErrorKind::Corrupt, text));
+                return Err(self.short_log(section, missing));
             }
             begin = section_end;
         }
         Ok(())
+    }
+
+    /// Copies source and target of each record that the logs have of a run of vertices, of which so many `elements` are
+    /// wanted, as they stand in the logs; where these pairs are. No list of the run has a tombstone.
+    ///
+    /// # Errors
+    /// `corrupt`, naming the log, if one is damaged.
+    pub(crate) fn copy_records(
+        &self,
+        first: u32,
+        elements: &[u32],
+        copies: &mut ListCopies,
+    ) -> Result<Range<usize>> {
+        let layout = self.layout();
+        let first_pair = copies.used;
+        let mut begin = first as usize;
+        let end = begin + elements.len();
+        while begin < end {
+            let section = layout.section_of(begin as u32);
+            let section_end = layout.first_vertex(section + 1).min(end);
+            let wanted = &elements[begin - first as usize..section_end - first as usize];
+            let vertices = self.vertices.range(begin..section_end);
+            let mut missing: u32 =
+                vertices.zip(wanted).map(|(vertex, elements)| elements.saturating_sub(vertex.in_array)).sum();
+            if missing > 0 {
+                let sources = begin as u32..section_end as u32;
+                let room = copies.make_room(2 * missing);
+                let (pairs, _) = copies.buffer[room.start as usize..room.end as usize].as_chunks_mut::<2>();
+                let mut pairs = pairs.iter_mut();
+                // If one of them is in the log, no list of the section was merged since the view was made, and what is
+                // wanted are the first records.
+                each_record(&self.region, layout, section, |source, slot| {
+                    if sources.contains(&source)
+                        && let Some(pair) = pairs.next()
+                    {
+                        *pair = [source, target(slot)];
+                        missing -= 1;
+                    }
+                    missing > 0
+                });
+            }
+            if missing > 0 {
+                return Err(self.short_log(section, missing));
+            }
+            begin = section_end;
+        }
+        Ok(first_pair..copies.used)
+    }
+
+    #[cold]
+    fn short_log(&self, section: usize, missing: u32) -> Error {
+        let place = self.place(self.layout().log(section));
+        let text = format!("{place}: the log of section {section} has {missing} records too few");
+        Error::new(ErrorKind::Corrupt, text)
     }
 
     /// Copies the targets of these of the records that a list has in the log, by the links, which lead from the newest

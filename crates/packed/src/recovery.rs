@@ -16,6 +16,7 @@ use crate::density::Tally;
 use crate::layout::{Layout, half};
 use crate::memory::medium::Medium;
 use crate::memory::region::{Memory, Region};
+use crate::memory::site::Site;
 use crate::options::Options;
 use crate::rebalance::carry_out::resume;
 use crate::room::SlotWriter;
@@ -76,8 +77,8 @@ impl<M: Memory> PackedArray<M> {
             writer.push(pivot(vertex));
         }
         writer.end();
-        medium.write_back(&region, layout.array()..layout.words());
-        medium.fence();
+        medium.write_back(Site::CreatedArray, &region, layout.array()..layout.words());
+        medium.fence(Site::CreatedArray);
         let root = Root { sequence: 1, region: number, layout, saved: None };
         let root_region = root.create(&mut medium)?;
         let mut array = Self::unread(medium, root_region, root, region);

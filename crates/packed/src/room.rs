@@ -11,6 +11,7 @@ use crate::cancellation::to_targets;
 use crate::density::{Section, window};
 use crate::layout::{Layout, Sizes, with_half};
 use crate::memory::region::{Memory, Region};
+use crate::memory::site::Site;
 use crate::rebalance::carry_out::carry_out;
 use crate::rebalance::moves::Moves;
 use crate::rebalance::plan::{OldPlace, Plan, PlannedLog};
@@ -140,9 +141,9 @@ impl<M: Memory> PackedArray<M> {
             list.iter().for_each(|slot| writer.push(*slot));
         }
         writer.end();
-        self.medium.write_back(&region, layout.array()..layout.words());
+        self.medium.write_back(Site::ReplacedArray, &region, layout.array()..layout.words());
         if !planted(Bug::PackedNamedBeforeFence) {
-            self.medium.fence();
+            self.medium.fence(Site::ReplacedArray);
         }
         if planted(Bug::PackedFreedBeforeNaming) {
             self.medium.memory.free(self.root.region)?;

@@ -17,6 +17,7 @@
 use crate::layout::{Layout, Sizes};
 use crate::memory::medium::Medium;
 use crate::memory::region::{LINE_WORDS, Memory, Region};
+use crate::memory::site::Site;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 
 /// The number of the region that holds the root.
@@ -105,8 +106,8 @@ impl Root {
         for (at, word) in self.words().into_iter().enumerate() {
             region.store(first + at, word);
         }
-        medium.write_back(region, first..first + LINE_WORDS);
-        medium.fence();
+        medium.write_back(Site::Root, region, first..first + LINE_WORDS);
+        medium.fence(Site::Root);
     }
 
     /// The newest root of an existing graph.
@@ -147,7 +148,7 @@ impl Root {
     pub(crate) fn create<M: Memory>(&self, medium: &mut Medium<M>) -> Result<M::Region> {
         let region = medium.memory.allocate(ROOT_REGION, 3 * LINE_WORDS)?;
         self.store(medium, &region);
-        medium.store_durably(&region, 0, MAGIC);
+        medium.store_durably(Site::Magic, &region, 0, MAGIC);
         Ok(region)
     }
 

@@ -13,6 +13,7 @@
 
 use crate::array::PackedArray;
 use crate::memory::region::{Memory, Region};
+use crate::memory::site::Site;
 use crate::root::{Root, Saved, checksum};
 use crate::vertex::{TombstoneBits, Vertex};
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -31,8 +32,8 @@ impl<M: Memory> PackedArray<M> {
         for (at, word) in words.iter().enumerate() {
             region.store(at, *word);
         }
-        self.medium.write_back(&region, 0..words.len());
-        self.medium.fence();
+        self.medium.write_back(Site::SavedVertices, &region, 0..words.len());
+        self.medium.fence(Site::SavedVertices);
         let saved = Saved { region: number, checksum: checksum(words) };
         let root = Root { sequence: self.root.sequence + 1, saved: Some(saved), ..self.root };
         root.store(&mut self.medium, &self.root_region);

@@ -16,6 +16,7 @@
 use crate::layout::Layout;
 use crate::memory::medium::Medium;
 use crate::memory::region::{LINE_WORDS, Memory, Region};
+use crate::memory::site::Site;
 use evergraph_storage::planted::{Bug, planted};
 
 const LINK_BITS: u32 = 11;
@@ -152,8 +153,8 @@ pub(crate) fn append<M: Memory>(
     };
     region.store(word, first);
     if (word + 1).is_multiple_of(LINE_WORDS) && !planted(Bug::PackedRecordTorn) {
-        medium.write_back(region, word..word + 1);
-        medium.fence();
+        medium.write_back(Site::RecordHead, region, word..word + 1);
+        medium.fence(Site::RecordHead);
     }
     region.store(word + 1, second);
     let from = if (word + 1).is_multiple_of(LINE_WORDS) && !planted(Bug::PackedRecordTorn) {
@@ -161,8 +162,8 @@ pub(crate) fn append<M: Memory>(
     } else {
         word
     };
-    medium.write_back(region, from..word + 2);
-    medium.fence();
+    medium.write_back(Site::Record, region, from..word + 2);
+    medium.fence(Site::Record);
 }
 
 /// Empties a log of `old` generation; durable after the next fence, but for what a repeated tag makes durable at once.
@@ -179,11 +180,11 @@ pub(crate) fn advance<M: Memory>(
         // Tags begin anew, and records of long ago must not be taken for new ones.
         let words = header + 1..layout.log(section + 1);
         words.clone().for_each(|word| region.store(word, 0));
-        medium.write_back(region, words);
-        medium.fence();
+        medium.write_back(Site::LogZeros, region, words);
+        medium.fence(Site::LogZeros);
     }
     region.store(header, u64::from(next));
-    medium.write_back(region, header..header + 1);
+    medium.write_back(Site::LogGeneration, region, header..header + 1);
 }
 
 #[cfg(test)]
@@ -230,7 +231,7 @@ mod tests {
                 assert!(visited.into_iter().eq(found.iter().map(|record| (record.source, record.slot))));
             }
             advance(&mut medium, &region, &layout, 1, round);
-            medium.fence();
+            medium.fence(Site::LogGeneration);
             assert_eq!(generation(&region, &layout, 1), Some(round + 1));
         }
         assert_eq!(records(&region, &layout, 0, 0).count(), 0, "the log beside it");
@@ -245,7 +246,7 @@ mod tests {
             append(&mut medium, &region, &layout, (1, index), 0, sample(index));
         }
         advance(&mut medium, &region, &layout, 1, TAGS - 2);
-        medium.fence();
+        medium.fence(Site::LogGeneration);
         assert_eq!((generation(&region, &layout, 1), memory.pending_stores()), (Some(0), 0));
         assert_eq!(records(&region, &layout, 1, 0).count(), 0);
     }

@@ -6,10 +6,10 @@ use crate::array::PackedArray;
 use crate::degree_cache::{DegreeCache, even_cuts};
 use crate::list_copy::ListCopies;
 use crate::memory::region::Memory;
-use crate::view_visit::{visit_chosen, visit_run};
+use crate::view_visit::{visit_chosen, visit_run, visit_run_in_pieces};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::Direction;
-use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Visit};
+use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Turn, Visit};
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_storage::sync::RwLock;
 use std::ops::Range;
@@ -96,6 +96,21 @@ impl<M: Memory> Topology for View<M> {
     {
         self.check_side(direction)?;
         visit_run([&self.cache], range.start..range.end.min(self.bound()), buffer, visitor)
+    }
+
+    #[inline]
+    fn visit_pieces<F>(
+        &self,
+        direction: Direction,
+        range: Range<u32>,
+        buffer: &mut PieceBuffer,
+        visitor: F,
+    ) -> Result<()>
+    where
+        F: FnMut(u32, Piece<'_>, Turn),
+    {
+        self.check_side(direction)?;
+        visit_run_in_pieces([&self.cache], range.start..range.end.min(self.bound()), buffer, visitor)
     }
 
     #[inline]
@@ -193,6 +208,26 @@ impl<M: Memory> Topology for TwoSided<M> {
             Direction::Out => visit_run([&self.out.cache], range, buffer, visitor),
             Direction::In => visit_run([&self.incoming.cache], range, buffer, visitor),
             Direction::Both => visit_run([&self.out.cache, &self.incoming.cache], range, buffer, visitor),
+        }
+    }
+
+    #[inline]
+    fn visit_pieces<F>(
+        &self,
+        direction: Direction,
+        range: Range<u32>,
+        buffer: &mut PieceBuffer,
+        visitor: F,
+    ) -> Result<()>
+    where
+        F: FnMut(u32, Piece<'_>, Turn),
+    {
+        let range = range.start..range.end.min(self.bound());
+        let (out, incoming) = (&self.out.cache, &self.incoming.cache);
+        match direction {
+            Direction::Out => visit_run_in_pieces([out], range, buffer, visitor),
+            Direction::In => visit_run_in_pieces([incoming], range, buffer, visitor),
+            Direction::Both => visit_run_in_pieces([out, incoming], range, buffer, visitor),
         }
     }
 

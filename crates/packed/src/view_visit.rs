@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! a run of vertices     some KiB of the edge array at a time, with what the logs have of it
+//! a run in pieces       the same, but that the records of its logs come before its lists, each by itself
 //! chosen vertices       a batch of lists at a time, each for itself
 //! a long list           part by part; whole, if something of it is deleted
 //! ```
@@ -12,11 +13,12 @@
 //! What comes next is copied under the lock of each array, and visited without: a visitor may take as long as it likes,
 //! and visit other lists. A copy stays in the first cache.
 
+use crate::array::PackedArray;
 use crate::degree_cache::DegreeCache;
 use crate::list_copy::{CopiedList, ListCopies, RUN_LISTS};
 use crate::memory::region::Memory;
 use evergraph_graph::error::Result;
-use evergraph_graph::topology::{Piece, PieceBuffer, Visit};
+use evergraph_graph::topology::{Piece, PieceBuffer, Turn, Visit};
 use std::ops::Range;
 
 /// Slots of the edge array that a run has on a side: 16 KiB of them.
@@ -69,7 +71,15 @@ where
         while next < range.end {
             copies.clear();
             let list_max = list_max(is_ended_early);
-            let count = copy_next(caches, next..range.end, list_max, copies, &mut lists)?;
+            let rest = next..range.end;
+            let count = copy_next(
+                caches,
+                rest,
+                list_max,
+                copies,
+                &mut lists,
+                |_, array, first, elements, copies, lists| array.copy_run(first, elements, copies, lists),
+            )?;
             is_ended_early = false;
             if count == 0 {
                 match visit_one(caches, next, list_max, copies, &mut visitor)? {
@@ -104,14 +114,79 @@ where
     })
 }
 
-/// Copies the lists of the first vertices of `range`; of how many. Of none, if the first has a long list or a tombstone.
-fn copy_next<M: Memory, const SIDES: usize>(
+/// As [`visit_run`], but each record that the logs have of a run comes by itself, before the lists of the run. That saves
+/// sorting the records by list and visiting a list in two parts.
+#[inline]
+pub(crate) fn visit_run_in_pieces<M: Memory, F, const SIDES: usize>(
+    caches: [&DegreeCache<M>; SIDES],
+    range: Range<u32>,
+    buffer: &mut PieceBuffer,
+    mut visitor: F,
+) -> Result<()>
+where
+    F: FnMut(u32, Piece<'_>, Turn),
+{
+    with_copies(buffer, |copies| {
+        let mut lists: [[CopiedList; RUN_LISTS]; SIDES] =
+            std::array::from_fn(|_| std::array::from_fn(|_| CopiedList::default()));
+        let mut records: [Range<usize>; SIDES] = std::array::from_fn(|_| 0..0);
+        let mut next = range.start;
+        while next < range.end {
+            copies.clear();
+            let rest = next..range.end;
+            let count = copy_next(
+                caches,
+                rest,
+                LONG_LIST_ELEMENTS,
+                copies,
+                &mut lists,
+                |side, array, first, elements, copies, lists| {
+                    array.copy_arrays(first, elements, copies, lists);
+                    records[side] = array.copy_records(first, elements, copies)?;
+                    Ok(())
+                },
+            )?;
+            if count == 0 {
+                let mut in_order = |vertex: u32, list: Piece<'_>| {
+                    visitor(vertex, list, Turn::InOrder);
+                    Visit::Continue
+                };
+                visit_one(caches, next, LONG_LIST_ELEMENTS, copies, &mut in_order)?;
+                next += 1;
+                continue;
+            }
+            for records in &records {
+                let (pairs, _) = copies.targets(records.clone()).as_chunks::<2>();
+                for [source, target] in pairs {
+                    visitor(*source, piece(std::slice::from_ref(target)), Turn::Apart);
+                }
+            }
+            for at in 0..count {
+                for lists in &lists {
+                    let CopiedList { array, .. } = &lists[at];
+                    let list = copies.targets(array.start as usize..array.end as usize);
+                    visitor(next + at as u32, piece(list), Turn::InOrder);
+                }
+            }
+            next += count as u32;
+        }
+        Ok(())
+    })
+}
+
+/// Has `copy` copy the lists of the first vertices of `range`, side by side; of how many. Of none, if the first has a long
+/// list or a tombstone.
+fn copy_next<M: Memory, C, const SIDES: usize>(
     caches: [&DegreeCache<M>; SIDES],
     range: Range<u32>,
     list_max: u32,
     copies: &mut ListCopies,
     lists: &mut [[CopiedList; RUN_LISTS]; SIDES],
-) -> Result<usize> {
+    mut copy: C,
+) -> Result<usize>
+where
+    C: FnMut(usize, &PackedArray<M>, u32, &[u32], &mut ListCopies, &mut [CopiedList]) -> Result<()>,
+{
     let arrays = caches.map(|cache| cache.array.read());
     let first = range.start as usize;
     let starts: [u64; SIDES] = std::array::from_fn(|side| arrays[side].vertices.at(first).start);
@@ -125,8 +200,9 @@ fn copy_next<M: Memory, const SIDES: usize>(
         })
     };
     let count = (range.start..end).take_while(|vertex| fits(*vertex)).count();
-    for ((cache, array), lists) in caches.iter().zip(&arrays).zip(lists) {
-        array.copy_run(range.start, &cache.elements[first..first + count], copies, lists)?;
+    for (side, lists) in lists.iter_mut().enumerate() {
+        let elements = &caches[side].elements[first..first + count];
+        copy(side, &arrays[side], range.start, elements, copies, lists)?;
     }
     Ok(count)
 }

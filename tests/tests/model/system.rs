@@ -1,15 +1,19 @@
 //! System: a database on files in memory that takes the reference's steps and is compared with it
 //! after each: every open snapshot, every open transaction, and the newest commit.
 //!
+//! Beside the mapped engine a reader has the database open as another process would: it sees the newest commit after each step, holds
+//! the snapshots that are open here, goes on with the next writer after a reopening, and ends when the power fails.
+//!
 //! It runs in mode sync, so that a power cut may lose nothing that was committed.
 
 use crate::graph::{Edge, Graph, Key, Label, Values};
 use crate::reference::{BURST, Reference, Step};
 use evergraph::engines::engine::AnyEngine;
+use evergraph::engines::reader::{OpenReader, open_reader};
 use evergraph::graph::id::{KeyId, LabelId, TypeId};
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::storage::io::memory::MemoryDirectory;
-use evergraph::storage::open::OpenStore;
+use evergraph::storage::open::{OpenOptions, OpenStore};
 use evergraph::storage::store::Store;
 use evergraph::transaction::TransactionById;
 use evergraph::{EdgeId, EngineKind, GraphView, Snapshot, Value, VertexId};
@@ -19,6 +23,7 @@ use proptest::prelude::*;
 use proptest_state_machine::{StateMachineTest, prop_state_machine};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// What the model's labels, keys and types are in the database.
 struct Names {
@@ -52,6 +57,9 @@ pub struct System {
     edges: BTreeMap<u32, EdgeId>,
     slots: [Option<Open>; 3],
     snapshots: BTreeMap<u32, Snapshot>,
+    /// With the mapped engine.
+    reader: Option<OpenReader>,
+    snapshots_of_reader: BTreeMap<u32, Snapshot>,
 }
 
 /// What a commit says that must run again since the records of its time are gone.
@@ -76,7 +84,7 @@ impl System {
             likes: setup.declare_simple_type("LIKES").unwrap(),
         };
         setup.commit().unwrap();
-        Self {
+        let mut system = Self {
             engine,
             directory,
             open: Some(open),
@@ -85,6 +93,18 @@ impl System {
             edges: BTreeMap::new(),
             slots: Default::default(),
             snapshots: BTreeMap::new(),
+            reader: None,
+            snapshots_of_reader: BTreeMap::new(),
+        };
+        system.open_reader();
+        system
+    }
+
+    /// Opens the database to read it beside its writer, where there can be readers and none is there.
+    fn open_reader(&mut self) {
+        if self.engine == EngineKind::Mapped && self.reader.is_none() {
+            let reader = open_reader(Arc::new(self.directory.clone()), &OpenOptions::default());
+            self.reader = Some(reader.unwrap());
         }
     }
 
@@ -192,6 +212,7 @@ impl System {
     fn restart(&mut self, found: MemoryDirectory) {
         self.slots = Default::default();
         self.snapshots.clear();
+        self.snapshots_of_reader.clear();
         self.open = None;
         self.directory = found;
         let open = open_synced(self.engine, &self.directory)
@@ -199,6 +220,14 @@ impl System {
         assert!(!open.recovery().created, "the database was there");
         assert_healthy(&open);
         self.open = Some(open);
+        self.open_reader();
+    }
+
+    /// Goes on with what a power cut left. No reader outlives it.
+    fn restart_without_reader(&mut self, found: MemoryDirectory) {
+        self.snapshots_of_reader.clear();
+        self.reader = None;
+        self.restart(found);
     }
 
     fn expected(&self, graph: &Graph) -> Contents {
@@ -239,8 +268,14 @@ impl System {
             Step::OpenSnapshot(number) => {
                 let snapshot = system.store().snapshot();
                 system.snapshots.insert(number, snapshot);
+                if let Some(reader) = &system.reader {
+                    system.snapshots_of_reader.insert(number, reader.store().snapshot());
+                }
             }
-            Step::CloseSnapshot(number) => drop(system.snapshots.remove(&number)),
+            Step::CloseSnapshot(number) => {
+                system.snapshots.remove(&number);
+                system.snapshots_of_reader.remove(&number);
+            }
             Step::Merge => system.store().engine().merge_everything(),
             Step::CollectIndexes => system.store().collect_indexes(),
             Step::Checkpoint => {
@@ -255,7 +290,7 @@ impl System {
             }
             Step::CutPower { seed } => {
                 let found = crash(&system.directory, seed);
-                system.restart(found);
+                system.restart_without_reader(found);
             }
             Step::CutPowerInCheckpoint { groups, seed } => {
                 let mut found = None;
@@ -267,7 +302,7 @@ impl System {
                 });
                 made.unwrap();
                 let found = found.unwrap_or_else(|| crash(&system.directory, seed));
-                system.restart(found);
+                system.restart_without_reader(found);
             }
         }
     }
@@ -279,6 +314,16 @@ impl System {
         system.expected(&reference.head).check_frozen(&newest);
         for (number, snapshot) in &system.snapshots {
             system.compare(snapshot, &reference.snapshots[number], "an older snapshot");
+            system.expected(&reference.snapshots[number]).check_frozen(snapshot);
+        }
+        if let Some(reader) = &system.reader {
+            let seen = reader.store().snapshot();
+            assert_eq!(seen.timestamp(), newest.timestamp(), "a reader does not see the newest commit");
+            system.compare(&seen, &reference.head, "a reader");
+        }
+        // The one that keeps most; each takes as long as what it is compared beside.
+        if let Some((number, snapshot)) = system.snapshots_of_reader.first_key_value() {
+            system.compare(snapshot, &reference.snapshots[number], "an older snapshot of a reader");
             system.expected(&reference.snapshots[number]).check_frozen(snapshot);
         }
         for (open, model) in system.slots.iter().zip(&reference.slots) {

@@ -1,11 +1,25 @@
 //! DGAP: Efficient Dynamic Graph Analysis on Persistent Memory (Islam, Dai, SC 2023): analysis on a
-//! view that stays while edges are inserted.
+//! view that stays while edges are inserted, and what a crash leaves of a merge.
 
 use crate::lists::{add_edges, before_and_after_merging, neighbors, vertices};
 use evergraph::algorithms::control::Control;
 use evergraph::algorithms::pagerank::{self, PageRankParameters};
 use evergraph::algorithms::scope::Scope;
-use evergraph::{Database, Direction, GraphView, Snapshot};
+use evergraph::engines::engine::AnyEngine;
+use evergraph::graph::transaction::Transaction as _;
+use evergraph::storage::io::environment::Environment;
+use evergraph::storage::io::failing::{FailingDirectory, Fault};
+use evergraph::storage::io::memory::{CrashOutcome, MemoryDirectory};
+use evergraph::storage::open::{OpenOptions, OpenStore};
+use evergraph::{Direction, Durability, EngineKind, GraphView, Result, Snapshot, VertexId};
+use evergraph_tests::contents::Contents;
+use evergraph_tests::store::{assert_healthy, checkpoint, crash, in_memory, open_synced, small_files};
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::Arc;
+
+/// The engine that keeps records apart from bodies as DGAP does its logs, in memory, and the one that does so in mapped files.
+const ENGINES: [EngineKind; 2] = [EngineKind::Memory, EngineKind::Mapped];
 
 /// Sections 3.1.2 and 3.1.3, figure 3: 8 -> 9 goes to a gap of the edge array, 6 -> 1 and 6 -> 4 to the
 /// section's edge log; a task that called `consistent_view()` before keeps reading the degrees of that
@@ -15,7 +29,11 @@ use evergraph::{Database, Direction, GraphView, Snapshot};
 /// to hold updates meanwhile.
 #[test]
 fn a_consistent_view_bypasses_edges_inserted_later() {
-    let db = Database::in_memory().unwrap();
+    ENGINES.into_iter().for_each(bypass_edges);
+}
+
+fn bypass_edges(engine: EngineKind) {
+    let db = in_memory(engine);
     let vertices = vertices(&db, 10);
     add_edges(&db, &vertices, &[(6, 7), (6, 9), (7, 2), (7, 6), (7, 8), (9, 6)]);
     let ranks = |snapshot: &Snapshot| {
@@ -48,7 +66,11 @@ fn a_consistent_view_bypasses_edges_inserted_later() {
 /// like any other later insertion.
 #[test]
 fn a_consistent_view_bypasses_tombstones_inserted_later() {
-    let db = Database::in_memory().unwrap();
+    ENGINES.into_iter().for_each(bypass_tombstones);
+}
+
+fn bypass_tombstones(engine: EngineKind) {
+    let db = in_memory(engine);
     let vertices = vertices(&db, 10);
     add_edges(&db, &vertices, &[(6, 7), (6, 9)]);
     let view = db.snapshot();
@@ -62,4 +84,85 @@ fn a_consistent_view_bypasses_tombstones_inserted_later() {
         assert_eq!(neighbors(&view, &vertices, 6, Direction::Out), [7, 9]);
         assert_eq!(neighbors(newest, &vertices, 6, Direction::Out), [9]);
     });
+}
+
+/// Sections 3.1.2 and 3.1.4, the promise behind figures 3 and 4: an insertion is durable and visible when it returns, and a merge
+/// that a crash interrupts anywhere leaves the old state or the new.
+///
+/// Differs: nothing is moved, so that nothing is undone. A merge writes bodies beside those that a manifest names, and what it
+/// took stays in the log until a checkpoint has named them.
+#[test]
+fn a_merge_that_is_interrupted_anywhere_leaves_the_old_state_or_the_new() {
+    let interrupted = (1..).take_while(|nth| is_interrupted_at(*nth)).count();
+    assert!(interrupted >= 10, "only {interrupted} changes of the disk");
+}
+
+/// Lets the disk stop at a change of it, counted from a merge on, behind which come a checkpoint, an insertion and another merge.
+/// Whether there were so many changes.
+fn is_interrupted_at(nth: u64) -> bool {
+    let disk = MemoryDirectory::new("db");
+    let faults = FailingDirectory::new(Arc::new(disk.clone()));
+    // Nothing goes on beside the caller: the changes have one order.
+    let options = OpenOptions {
+        environment: Environment::simulated(1),
+        ..small_files(EngineKind::Mapped, Durability::Sync)
+    };
+    let open = OpenStore::<AnyEngine>::open(Arc::new(faults.clone()), &options).unwrap();
+    let AnyEngine::Mapped(engine) = &**open.store().engine() else {
+        panic!("it was made with the mapped engine")
+    };
+    let vertices: Result<Vec<VertexId>> = open.store().transact(|tx| {
+        let label = tx.label("V")?;
+        (0..10).map(|_| tx.add_vertex(label, &[])).collect()
+    });
+    let vertices = vertices.unwrap();
+    let mut before = BTreeSet::new();
+    let mut insert_all = |edges: &[(usize, usize)]| {
+        insert(&open, &vertices, edges).unwrap();
+        before.extend(edges.iter().copied());
+    };
+    insert_all(&[(6, 7), (6, 9), (7, 2), (7, 6), (7, 8), (9, 6)]);
+    engine.graph().merge_everything().unwrap();
+    checkpoint(&open).unwrap();
+    [(8, 9), (6, 1), (6, 4)].iter().for_each(|edge| insert_all(&[*edge]));
+
+    faults.plan(Fault::any_change(io::ErrorKind::Other).nth(nth).lasting());
+    let mut is_whole = engine.graph().merge_everything().is_ok();
+    assert_eq!(edges_of(&open, &vertices), before, "change {nth}: it is read as before");
+    is_whole &= checkpoint(&open).is_ok_and(|made| made.left_over.is_none());
+    let inserted = insert(&open, &vertices, &[(8, 3)]);
+    let mut after = before.clone();
+    after.insert((8, 3));
+    if inserted.is_ok() {
+        assert_eq!(edges_of(&open, &vertices), after, "change {nth}: an insertion is visible when it returns");
+    }
+    is_whole &= inserted.is_ok() && engine.graph().merge_everything().is_ok();
+    let images = [disk.crash(|_| CrashOutcome::Kept), disk.power_cut(), crash(&disk, nth)];
+    for (image, what) in images.iter().zip(["a kill", "a power cut", "one that keeps some writes"]) {
+        let found = open_synced(EngineKind::Mapped, image);
+        let found = found.unwrap_or_else(|error| panic!("{what} at change {nth}: {error}"));
+        assert_healthy(&found);
+        let edges = edges_of(&found, &vertices);
+        let is_either = edges == after || inserted.is_err() && edges == before;
+        assert!(is_either, "{what} at change {nth} leaves {edges:?}");
+    }
+    !is_whole
+}
+
+/// Inserts edges between numbered vertices, in one transaction.
+fn insert(open: &OpenStore<AnyEngine>, vertices: &[VertexId], edges: &[(usize, usize)]) -> Result<()> {
+    open.store().transact(|tx| {
+        let edge_type = tx.edge_type("E")?;
+        for (source, target) in edges {
+            tx.add_edge(vertices[*source], edge_type, vertices[*target], &[])?;
+        }
+        Ok(())
+    })
+}
+
+/// The edges that a snapshot shows, on both sides, between numbered vertices.
+fn edges_of(open: &OpenStore<AnyEngine>, vertices: &[VertexId]) -> BTreeSet<(usize, usize)> {
+    let number = |vertex: VertexId| vertices.iter().position(|id| *id == vertex).unwrap();
+    let contents = Contents::of(&open.store().snapshot(), 100);
+    contents.edges.keys().map(|edge| (number(edge.source), number(edge.target))).collect()
 }

@@ -5,7 +5,8 @@
 //!                            writers on one list (section 5, figure 4)
 //! gart       ATC 2023        edges of one epoch, read at two (section 5.2, figure 7); a cycle of fraud
 //!                            on fresh rows of PostgreSQL (section 4.1, figures 1 and 4)
-//! dgap       SC 2023         a view that stays while edges come (sections 3.1.2, 3.1.3, figure 3)
+//! dgap       SC 2023         a view that stays while edges come (sections 3.1.2, 3.1.3, figure 3);
+//!                            a merge that a crash interrupts (section 3.1.4)
 //! ```
 //!
 //! Those of LSMGraph (SIGMOD 2024; figures 5, 7, 8, 9) are about files and memory graphs that no face of the database

@@ -9,6 +9,10 @@ const SAYS_SCAN: &str =
     "indexes::look_ups_say_what_a_scan_says_to_every_snapshot_beside_merges_checkpoints_and_power_cuts";
 const OPENING: &str = "indexes::an_opening_builds_nothing_and_a_look_up_reads_no_property";
 const DROP: &str = "indexes::an_index_that_is_dropped_answers_until_its_drop_is_readable";
+const BODY_AHEAD: &str = "own::commits_that_a_body_has_before_its_checkpoint_covers_them_are_there_once";
+const INTERRUPTED: &str = "failures::a_checkpoint_that_is_interrupted_at_any_change_loses_nothing";
+const OPENED_AMID: &str = "failures::what_is_opened_after_a_kill_amid_a_renaming_survives_the_next_power_cut";
+const BEFORE_MERGES: &str = "a_writer_that_began_before_two_merges_learns_what_both_took";
 const EMPTY_SCAN: &str =
     "indexes::commits_from_before_a_scan_that_found_nothing_enter_nothing_when_they_are_replayed";
 
@@ -18,6 +22,16 @@ pub fn on_mapped(bug: Bug) -> Option<Catcher> {
     let (tests, name, says): (_, _, &[&str]) = match bug {
         LengthBeforeRecord | LengthRelaxed => ("mapped_engine/weak_orders", SHARED_TAIL, &["half a record"]),
         ResidualDropped => ("schedules_live", MERGES_BESIDE, &["records are exact", "not the whole history"]),
+        ManifestBeforeBodies => ("array_checkpoints", INTERRUPTED, &["is corrupt at byte"]),
+        PruneBeforeManifest => ("array_checkpoints", INTERRUPTED, &["is missing: db/log-"]),
+        SkipDirty => ("array_checkpoints", INTERRUPTED, &["another graph is found"]),
+        OpenedNotSynced => {
+            ("array_checkpoints", OPENED_AMID, &["after the power cut: db/array-", "another graph is found"])
+        }
+        NeedNotSynced => ("mapped_database", BODY_AHEAD, &["was synced"]),
+        NoFilter => ("mapped_database", BODY_AHEAD, &["left == right"]),
+        LostDelete => ("engine_model", HUB_MERGED, &["left == right"]),
+        NoHistory | LastMergesHistory => ("engine_model", BEFORE_MERGES, &["right: Yes"]),
         PartNotWritten | PartNotSummed => ("mapped_database", OPENING, &["is corrupt at byte"]),
         MergedEntriesLost => ("mapped_database", SAYS_SCAN, &[" scanned", "is_healthy"]),
         EntryTailSkipped => ("mapped_database", SAYS_SCAN, &[" scanned"]),

@@ -4,6 +4,7 @@
 //! - `beside`: what a reader sees in the course of time, in one process
 //! - `shared_files`: which files processes share, and when they go
 //! - `refusals`: who can't open a database to read it, and what is said then
+//! - `other_user`: processes of another user, and what real modes keep them from
 //! - `processes`: real processes, killed at random
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
@@ -16,6 +17,7 @@ mod history;
 #[path = "../front/model.rs"]
 #[allow(dead_code, reason = "the model of conflicts is for other tests")]
 mod model;
+mod other_user;
 mod processes;
 mod refusals;
 mod shared_files;

@@ -5,10 +5,14 @@
 //! readers   begin snapshots and keep some, across writers; they compare each with the history at its timestamp
 //! ```
 //!
+//! The writer notes each commit that returned: the next one finds them all. The last one frees what readers held that are gone: what
+//! it has in use then is what a fresh opening has.
+//!
 //! `EVERGRAPH_READERS_SECONDS` makes it longer.
 
-use crate::history::{check_look_ups, checkpoint, go_on, graph_at, open_writer, write};
+use crate::history::{check_look_ups, checkpoint, commit, go_on, graph_at, open_writer};
 use crate::model::{Model, dump};
+use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::reader::{open_reader, processes};
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::timestamp::Timestamp;
@@ -17,8 +21,9 @@ use evergraph_storage::io::clock::{Clock as _, SystemClock};
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::disk::DiskDirectory;
 use evergraph_storage::io::random::{Random as _, SplitMix64};
-use evergraph_storage::open::OpenOptions;
-use std::io::{BufRead as _, BufReader};
+use evergraph_storage::open::{OpenOptions, OpenStore};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
@@ -36,18 +41,71 @@ fn stop(place: &Path) -> PathBuf {
     place.join("stop")
 }
 
+/// A line for each commit that returned in the writer since it opened the database.
+fn returned(place: &Path) -> PathBuf {
+    place.join("returned")
+}
+
+/// The last commit that returned in the writer before; its kill may have cut the last line short.
+fn newest_returned(place: &Path) -> Timestamp {
+    let lines = std::fs::read_to_string(returned(place)).unwrap_or_default();
+    let mut whole = lines.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+    whole.next_back().map_or(Timestamp::ZERO, |line| Timestamp(line.parse().unwrap()))
+}
+
+/// Bytes of `live` and of array files that are in use.
+fn bytes_in_use(writer: &OpenStore<AnyEngine>) -> [u64; 2] {
+    let statistics = writer.store().engine().mapped_statistics().expect("it has the mapped engine");
+    [statistics.live_bytes, statistics.file_bytes - statistics.free_bytes]
+}
+
+/// Merges and frees until nothing is kept for readers that are gone.
+fn free_everything(writer: &OpenStore<AnyEngine>, directory: &dyn Directory) {
+    let AnyEngine::Mapped(engine) = &**writer.store().engine() else { panic!("it has the mapped engine") };
+    let (graph, clock) = (engine.graph(), SystemClock::new());
+    let give_up = clock.now() + Duration::from_secs(60);
+    loop {
+        graph.merge_everything().unwrap();
+        checkpoint(writer);
+        graph.writer().clear_dead_readers(directory).unwrap();
+        graph.reclaim();
+        let kept = (graph.statistics().retained_versions, graph.writer().retired_count());
+        if kept == (0, 0) {
+            return;
+        }
+        assert!(clock.now() < give_up, "{kept:?} versions and blocks are kept for readers that are gone");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// No test but in a child.
 #[test]
 fn child_that_writes() {
     let Some(place) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
-    let writer = open_writer(&database(&place));
+    let directory = database(&place);
+    let writer = open_writer(&directory);
+    let published = || writer.store().timeline().published();
+    let (found, before) = (published(), newest_returned(&place));
+    assert!(found >= before, "commit {before} returned, and {found} is the newest that is found");
+    let mut returned = File::create(returned(&place)).unwrap();
     println!("ready");
     while !stop(&place).exists() {
-        write(&writer, 24);
+        for at in 0..24 {
+            commit(writer.store()).unwrap();
+            // In one call: whatever is killed, the lines before are whole.
+            returned.write_all(format!("{}\n", published().0).as_bytes()).unwrap();
+            if at % 8 == 7 {
+                writer.store().engine().merge_everything();
+            }
+        }
         checkpoint(&writer);
     }
+    free_everything(&writer, &*directory);
+    let [live, arrays] = bytes_in_use(&writer);
+    println!("{live} bytes of live");
+    println!("{arrays} bytes of arrays");
     writer.close().unwrap();
-    println!("{} commits", writer.store().timeline().published().0);
+    println!("{} commits", published().0);
 }
 
 /// No test but in a child.
@@ -122,12 +180,14 @@ impl Running {
         self.child.wait().unwrap();
     }
 
-    /// Waits for its end; how many of `what` it tells of.
-    fn end(mut self, what: &str) -> u64 {
+    /// Waits for its end; how many of each of `what` it tells of.
+    fn end<const COUNTS: usize>(mut self, what: [&str; COUNTS]) -> [u64; COUNTS] {
         let lines: Vec<String> = self.output.lines().map(Result::unwrap).collect();
         assert!(self.child.wait().unwrap().success(), "a child found something else: {lines:#?}");
-        let count = lines.iter().find_map(|line| line.strip_suffix(what)?.trim().parse().ok());
-        count.expect("it says how many")
+        what.map(|what| {
+            let count = lines.iter().find_map(|line| line.strip_suffix(what)?.trim().parse().ok());
+            count.expect("it says how many")
+        })
     }
 }
 
@@ -158,8 +218,8 @@ fn every_snapshot_is_its_commits_while_readers_and_writers_are_killed() {
         }
     }
     std::fs::write(stop(place.path()), "").unwrap();
-    let commits = writer.end(" commits");
-    let snapshots: u64 = readers.into_iter().map(|reader| reader.end(" snapshots")).sum();
+    let [live, arrays, commits] = writer.end([" bytes of live", " bytes of arrays", " commits"]);
+    let snapshots: u64 = readers.into_iter().map(|reader| reader.end([" snapshots"])[0]).sum();
     println!("{commits} commits, {snapshots} snapshots of readers that were not killed, {killed:?} killed");
     assert!(commits > 0 && snapshots > 0);
     let directory = database(place.path());
@@ -168,4 +228,11 @@ fn every_snapshot_is_its_commits_while_readers_and_writers_are_killed() {
     let newest = last.store().snapshot();
     assert_eq!(newest.timestamp(), Timestamp(commits), "no commit is lost");
     assert!(dump(&newest, 100) == graph_at(newest.timestamp()));
+    drop(newest);
+    free_everything(&last, &*directory);
+    let [fresh_live, fresh_arrays] = bytes_in_use(&last);
+    for (what, in_use, fresh) in [("live", live, fresh_live), ("arrays", arrays, fresh_arrays)] {
+        let says = format!("{in_use} bytes of {what} are in use where a fresh opening has {fresh}");
+        assert!(in_use <= 2 * fresh + (64 << 10), "{says}");
+    }
 }

@@ -13,7 +13,9 @@ use evergraph_storage::io::error::Operation;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::open::{OpenOptions, OpenStore};
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 
 fn disk(place: &tempfile::TempDir) -> Arc<dyn Directory> {
@@ -192,6 +194,57 @@ fn readers_come_and_go_while_writers_do() {
         }
     });
     assert!(shared(&directory).is_empty(), "{:?}", shared(&directory));
+}
+
+/// Open files and mappings of this process below `place`, where the system tells.
+fn open_below(place: &Path) -> usize {
+    let files = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let files = files.filter_map(|file| std::fs::read_link(file.path()).ok());
+    let mappings = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let below = mappings.lines().filter(|line| line.contains(place.to_str().unwrap()));
+    below.count() + files.filter(|file| file.starts_with(place)).count()
+}
+
+/// With files and locks of the system. Nine of them at a time read, beside commits and merges.
+#[test]
+fn a_thousand_readers_that_come_and_go_leave_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = disk(&place);
+    let writer = open_writer(&directory);
+    write(&writer, 20);
+    let before = open_below(place.path());
+    let mut reading = VecDeque::new();
+    for round in 0..1000 {
+        if round % 50 == 49 {
+            write(&writer, 8);
+        }
+        let reader = open(&directory).unwrap();
+        let snapshot = reader.store().snapshot();
+        assert_eq!(snapshot.timestamp(), writer.store().timeline().published());
+        reading.push_back((reader, snapshot));
+        if reading.len() > 8 {
+            let (reader, snapshot) = reading.pop_front().unwrap();
+            // Every other one ends before its snapshot does.
+            let reader = (round % 2 == 0).then_some(reader);
+            if round % 20 == 0 {
+                assert!(dump(&snapshot, 7) == graph_at(snapshot.timestamp()), "it is not its commits");
+            }
+            drop((snapshot, reader));
+        }
+    }
+    let listed = processes(&directory).unwrap().readers;
+    assert_eq!(listed.len(), 8);
+    assert!(listed.iter().all(|reader| reader.claim < 9 && reader.snapshots == 1), "{listed:?}");
+    drop(reading);
+    assert!(processes(&directory).unwrap().readers.is_empty());
+    assert_eq!(shared(&directory), ["live"]);
+    // The writer has more by now: some files and regions, not one a reader.
+    let left = open_below(place.path());
+    assert!(left < before + 100, "{before} files and mappings have become {left}");
+    check(&open(&directory).unwrap());
+    writer.close().unwrap();
+    drop(writer);
+    assert!(shared(&directory).is_empty());
 }
 
 /// As a resync of a replica does it, beside processes that read.

@@ -1,13 +1,16 @@
 //! Imported: a database on disk made of a data set's files, and which vertex has which id there.
 
-use crate::peak::LIMIT_BYTES;
+use crate::peak::{LIMIT_BYTES, run_again};
 use evergraph::graph::column::ColumnData;
 use evergraph::graph::{column::Column, value::ValueType};
 use evergraph::import::options::{ImportOptions, InputFile};
-use evergraph::{Database, Durability, EngineKind, GraphView, Options, ReadByName, VertexId};
+use evergraph::{Database, Durability, EngineKind, GraphView, Options, ReadByName, Snapshot, VertexId};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tempfile::TempDir;
+
+/// Set in a child process, to the folder of the database that it reads.
+const READ: &str = "EVERGRAPH_TEST_READ";
 
 /// A database in a folder that goes with it.
 pub struct Imported {
@@ -23,6 +26,21 @@ fn options(engine: EngineKind) -> Options {
     // What survives a power cut is tested elsewhere; here the sync would only cost time.
     let durability = Durability::None;
     Options { engine: Some(engine), durability, memory_limit_bytes, ..Options::default() }
+}
+
+/// The ids of the vertices that a snapshot sees.
+pub fn ids_of(snapshot: &Snapshot) -> BTreeMap<i64, VertexId> {
+    let vertices = snapshot.vertices(None).unwrap();
+    let mut column = Column::new(ValueType::I64);
+    let key = snapshot.catalogue().key("id").unwrap();
+    snapshot.vertex_properties(&vertices, key, &mut column).unwrap();
+    let ColumnData::Integers(ids) = column.data else { panic!("ids are whole numbers") };
+    ids.into_iter().map(|id| id.unwrap()).zip(vertices).collect()
+}
+
+/// In a child of [`Imported::read_in_child`]: the database that its parent writes, opened to be read.
+pub fn database_of_parent() -> Option<Database> {
+    std::env::var_os(READ).map(|folder| Database::open_reader(folder).unwrap())
 }
 
 /// Imports `files` with the default options.
@@ -58,13 +76,25 @@ impl Imported {
 
     /// Reads the ids again: of the vertices that are there now.
     pub fn read_ids(&mut self) {
-        let snapshot = self.db.snapshot();
-        let vertices = snapshot.vertices(None).unwrap();
-        let mut column = Column::new(ValueType::I64);
-        let key = snapshot.catalogue().key("id").unwrap();
-        snapshot.vertex_properties(&vertices, key, &mut column).unwrap();
-        let ColumnData::Integers(ids) = column.data else { panic!("ids are whole numbers") };
-        self.ids = ids.into_iter().map(|id| id.unwrap()).zip(vertices).collect();
+        self.ids = ids_of(&self.db.snapshot());
+    }
+
+    /// The same folder, opened to be read beside the database that writes it; `None` if its engine lets nobody.
+    pub fn reader(&self) -> Option<Database> {
+        let has_readers = self.db.engine() == EngineKind::Mapped;
+        has_readers.then(|| Database::open_reader(self.folder.path()).unwrap())
+    }
+
+    /// A snapshot, and one of a [reader](Imported::reader) if there can be one, which outlives its reader.
+    pub fn snapshots(&self) -> Vec<Snapshot> {
+        let of_reader = self.reader().map(|reader| reader.snapshot());
+        [Some(self.db.snapshot()), of_reader].into_iter().flatten().collect()
+    }
+
+    /// Runs the test `name` in a process of its own, which reads this database beside this process: see
+    /// [`database_of_parent`].
+    pub fn read_in_child(&self, name: &str) {
+        run_again(name, READ, self.folder.path());
     }
 
     /// Makes a checkpoint, closes the database and opens it from its files.

@@ -1,13 +1,14 @@
 //! p2p-31: 147,892 weighted edges, of which 10,000 are added, 10,000 more were deleted and 10,000
-//! weights set by 30,000 updates of a base graph: in memory each a transaction of its own, elsewhere ten at a time.
+//! weights set by 30,000 updates of a base graph: in memory each a transaction of its own, elsewhere ten at a time. In mapped
+//! files a reader beside the writer has the same edges before and after, and another process the same answers.
 
 use crate::answers::Answered;
-use crate::imported::{Imported, options_for};
+use crate::imported::{Imported, database_of_parent, ids_of, options_for};
 use evergraph::graph::column::Column;
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::graph::value::ValueType;
 use evergraph::import::options::{ImportOptions, InputFile, Role};
-use evergraph::{Direction, EdgeId, EngineKind, GraphView, Snapshot, Value, VertexId};
+use evergraph::{Database, Direction, EdgeId, EngineKind, GraphView, Snapshot, Value, VertexId};
 use evergraph_tests::contents::{Contents, for_each_edge};
 use evergraph_tests::data::{data_set, read_text};
 use std::collections::BTreeMap;
@@ -90,6 +91,8 @@ fn a_base_and_its_updates_are_the_published_graph_on(engine: EngineKind, updates
     let imported = Imported::new(engine, &ImportOptions::new([vertices, base]));
     assert_eq!(imported.ids.len(), 62_586);
     let before = imported.db.snapshot();
+    let reader = imported.reader();
+    let seen_before = reader.as_ref().map(Database::snapshot);
 
     let delta = read_text(&folder.join("p2p-31.e.mutable_delta.gz"));
     let delta: Vec<&str> = delta.lines().collect();
@@ -104,8 +107,14 @@ fn a_base_and_its_updates_are_the_published_graph_on(engine: EngineKind, updates
     let wanted = pairs(&imported, &folder.join("p2p-31.e.gz"));
     assert_eq!(wanted.len(), 147_892);
     assert!(found_from_every_side(&after) == wanted);
-    assert!(found(&before) == pairs(&imported, &base_file), "the snapshot from before the updates");
-    drop((before, after));
+    let base = pairs(&imported, &base_file);
+    assert!(found(&before) == base, "the snapshot from before the updates");
+    if let (Some(reader), Some(seen_before)) = (&reader, &seen_before) {
+        assert!(found(&reader.snapshot()) == wanted, "what a reader sees of the updates");
+        assert!(found(seen_before) == base, "a reader's snapshot from before the updates");
+        imported.read_in_child("p2p::child_that_reads");
+    }
+    drop((before, after, seen_before, reader));
 
     // From the log alone, then from a checkpoint alone.
     let imported = imported.reopened();
@@ -120,6 +129,17 @@ fn a_base_and_its_updates_are_the_published_graph_on(engine: EngineKind, updates
     undirected.check_sssp(&folder.join("p2p-31-SSSP.gz"));
     undirected.check_wcc(&folder.join("p2p-31-WCC.gz"));
     imported.assert_healthy();
+}
+
+/// No test but in a child of the one in mapped files, which has the database open.
+#[test]
+fn child_that_reads() {
+    let (Some(reader), Some(folder)) = (database_of_parent(), data_set("p2p-31")) else { return };
+    assert!(reader.writer_process().is_some_and(|writer| writer != std::process::id()));
+    let snapshot = reader.snapshot();
+    let ids = ids_of(&snapshot);
+    assert_eq!(ids.len(), 62_586);
+    check_answers(&folder, &snapshot, &ids);
 }
 
 #[test]

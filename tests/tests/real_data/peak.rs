@@ -5,6 +5,7 @@
 //! child       what it holds itself ──> peak forgotten ──> database opened, imported, analysed ──> peak read
 //! ```
 
+use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
 /// What the disk engine gets: the least that it takes.
@@ -17,8 +18,13 @@ pub fn alone(name: &str, body: impl FnOnce()) {
     if std::env::var(ALONE).is_ok_and(|test| test == name) {
         return body();
     }
+    run_again(name, ALONE, name);
+}
+
+/// Runs the test `name` in a process of its own, in whose environment `variable` is set.
+pub fn run_again(name: &str, variable: &str, value: impl AsRef<OsStr>) {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", name, "--nocapture", "--include-ignored"]).env(ALONE, name);
+    command.args(["--exact", name, "--nocapture", "--include-ignored"]).env(variable, value);
     let ran = command.stdin(Stdio::null()).output().unwrap();
     let (out, error) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
     print!("{out}");

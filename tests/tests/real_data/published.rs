@@ -46,14 +46,17 @@ fn twitter_has_the_computed_answers_while_others_write_on(engine: EngineKind) {
         Imported::new(engine, &options_for([folder.join("twitter.v.gz"), folder.join("twitter.e.gz")]));
     assert_eq!(imported.db.statistics().unwrap().edges_count(), 1_768_135);
     assert_eq!(imported.ids.len(), 81_307);
-    let snapshot = imported.db.snapshot();
+    // Both from before whatever is written.
+    let snapshots = imported.snapshots();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| churn(&imported.db, 81_307, &stop));
         let reader = scope.spawn(|| {
+            let file = |name: &str| folder.join(format!("twitter-{name}.gz"));
             let answered =
-                Answered { snapshot: &snapshot, ids: &imported.ids, source: 4, direction: Direction::Out };
-            answered.check_all(|name| folder.join(format!("twitter-{name}.gz")));
+                |snapshot| Answered { snapshot, ids: &imported.ids, source: 4, direction: Direction::Out };
+            answered(&snapshots[0]).check_all(file);
+            snapshots[1..].iter().for_each(|seen| answered(seen).check_lists_and_weights(file));
         });
         // The writer ends whatever became of the reader.
         let read = reader.join();
@@ -123,10 +126,12 @@ fn rmat17_has_the_computed_answers_with_its_last_edges_just_inserted_on(engine: 
     let statistics = imported.db.statistics().unwrap();
     assert_eq!((statistics.vertices_count(), statistics.edges_count()), (131_072, 2_097_152));
     assert!(imported.has_fresh_records(), "some edges are in no file yet");
-    let snapshot = imported.db.snapshot();
+    let snapshots = imported.snapshots();
+    let file = |name: &str| folder.join(format!("rmat17-{name}.gz"));
     let answered =
-        Answered { snapshot: &snapshot, ids: &imported.ids, source: 72_080, direction: Direction::Out };
-    answered.check_all(|name| folder.join(format!("rmat17-{name}.gz")));
+        |snapshot| Answered { snapshot, ids: &imported.ids, source: 72_080, direction: Direction::Out };
+    answered(&snapshots[0]).check_all(file);
+    snapshots[1..].iter().for_each(|seen| answered(seen).check_lists_and_weights(file));
     imported.assert_healthy();
     if let Some(peak) = peak {
         peak.assert_within_limit();
@@ -155,12 +160,13 @@ fn the_graphalytics_examples_have_the_published_answers_on(engine: EngineKind) {
     for (name, direction, source) in [("directed", Direction::Out, 1), ("undirected", Direction::Both, 2)] {
         let file = |ending: &str| folder.join(format!("example/example-{name}{ending}"));
         let imported = Imported::new(engine, &options_for([file(".v"), file(".e")]));
-        let snapshot = imported.db.snapshot();
-        let answered = Answered { snapshot: &snapshot, ids: &imported.ids, source, direction };
-        answered.check_bfs(&file("-BFS"));
-        answered.check_sssp(&file("-SSSP"));
-        answered.check_wcc(&file("-WCC"));
-        answered.check_pagerank(2, PUBLISHED, &file("-PR"));
+        for snapshot in &imported.snapshots() {
+            let answered = Answered { snapshot, ids: &imported.ids, source, direction };
+            answered.check_bfs(&file("-BFS"));
+            answered.check_sssp(&file("-SSSP"));
+            answered.check_wcc(&file("-WCC"));
+            answered.check_pagerank(2, PUBLISHED, &file("-PR"));
+        }
     }
 }
 

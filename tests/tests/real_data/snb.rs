@@ -5,7 +5,7 @@ use crate::imported::{Imported, options_for};
 use crate::lsqb::answers;
 use crate::snb_updates::operations;
 use evergraph::graph::id::{LabelId, TypeId};
-use evergraph::{Direction, EngineKind, GraphView, ReadByName, Snapshot, Value, VertexId};
+use evergraph::{Database, Direction, EngineKind, GraphView, ReadByName, Snapshot, Value, VertexId};
 use evergraph_tests::contents::{Contents, for_each_edge};
 use evergraph_tests::data::{data_set, json_counts, read_text};
 use evergraph_tests::lsqb::queries::count_all;
@@ -116,6 +116,8 @@ fn the_graph_and_its_update_stream_have_the_published_counts_on(engine: EngineKi
     assert_eq!(rows(&before), rows_before);
     assert_eq!(count_all(&before), answers(&counts, "lsqb_before"));
     check_properties_before(&before);
+    let reader = imported.reader();
+    let seen_before = reader.as_ref().map(Database::snapshot);
 
     let operations = operations(|stream| read_text(&folder.join(stream)));
     let mut kinds = [0; 9];
@@ -136,7 +138,15 @@ fn the_graph_and_its_update_stream_have_the_published_counts_on(engine: EngineKi
     assert_eq!(rows(&before), rows_before, "the snapshot from before");
     assert_eq!(count_all(&before), answers(&counts, "lsqb_before"), "the snapshot from before");
     check_properties_before(&before);
-    drop((before, after));
+    if let (Some(reader), Some(seen_before)) = (&reader, &seen_before) {
+        let seen = reader.snapshot();
+        assert_eq!(seen.timestamp(), after.timestamp(), "a reader sees every operation");
+        check_after(&seen, &counts, &rows_after);
+        assert_eq!(count_all(&seen), answers(&counts, "lsqb_after"), "a reader");
+        assert_eq!(rows(seen_before), rows_before, "a reader's snapshot from before");
+        check_properties_before(seen_before);
+    }
+    drop((before, after, seen_before, reader));
 
     let imported = imported.reopened();
     assert_eq!(imported.db.open_store().unwrap().recovery().commits, 6920);

@@ -1,6 +1,7 @@
 //! Streams of timestamped edges: who answered, wrote to, or trusted whom, and when. Inserted in the order
 //! of time, each must show at five moments what other tools counted there, all five at once (the largest on disk at
-//! the first three); imported in the order of its file, what they counted at the end.
+//! the first three, in mapped files at the first one); imported in the order of its file, what they counted at the end. In mapped
+//! files a reader beside the writer holds the same moments.
 //!
 //! ```text
 //! sx-mathoverflow       506,550 edges over 239,978 pairs; the file isn't in the order of time
@@ -16,7 +17,7 @@ use evergraph::algorithms::wcc::{self, WccParameters};
 use evergraph::graph::column::Column;
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::graph::value::ValueType;
-use evergraph::{Direction, EngineKind, Freeze, GraphView, ReadByName, Snapshot, Value, VertexId};
+use evergraph::{Database, Direction, EngineKind, Freeze, GraphView, ReadByName, Snapshot, Value, VertexId};
 use evergraph_tests::contents::for_each_edge;
 use evergraph_tests::data::{data_set, json_atoms, json_section, read_text};
 use std::cmp::Reverse;
@@ -205,18 +206,24 @@ fn check_moments(engine: EngineKind, stream: &Stream, count: usize) {
     let imported = Imported::empty(engine);
     imported.db.create_unique_index("User", "id").unwrap();
     let mut vertices = HashMap::new();
-    let (mut start, mut snapshots) = (0, Vec::new());
+    let reader = imported.reader();
+    let (mut start, mut snapshots, mut seen) = (0, Vec::new(), Vec::new());
     for (cut, _) in moments {
         let end = edges.partition_point(|edge| edge.time <= *cut);
         edges[start..end].chunks(BATCH).for_each(|batch| insert(&imported, stream, &mut vertices, batch));
         snapshots.push(imported.db.snapshot());
+        seen.extend(reader.as_ref().map(Database::snapshot));
         start = end;
     }
     assert!(count < 5 || start == edges.len(), "the last moment is the end");
     for ((cut, wanted), snapshot) in moments.iter().zip(&snapshots) {
         assert_eq!(facts(snapshot), *wanted, "at {cut}");
     }
-    drop(snapshots);
+    assert_eq!(seen.len(), if reader.is_some() { count } else { 0 });
+    for ((cut, wanted), snapshot) in moments.iter().zip(&seen) {
+        assert_eq!(facts(snapshot), *wanted, "in a reader at {cut}");
+    }
+    drop((snapshots, seen, reader));
     let reopened = imported.reopened_from_checkpoint();
     assert_eq!(facts(&reopened.db.snapshot()), moments[count - 1].1);
     reopened.assert_healthy();
@@ -264,6 +271,11 @@ fn five_moments_of_answers_are_held_at_once() {
 #[test]
 fn three_moments_of_answers_are_held_at_once_on_disk() {
     check_moments(EngineKind::Disk, &MATHOVERFLOW, 3);
+}
+
+#[test]
+fn the_first_moment_of_answers_is_held_in_mapped_files() {
+    check_moments(EngineKind::Mapped, &MATHOVERFLOW, 1);
 }
 
 #[test]

@@ -17,7 +17,7 @@ use evergraph_storage::io::directory::{
 use evergraph_storage::io::error::{IoError, Operation};
 use evergraph_storage::io::mapping::{ByteMapping, HeapBytes, WORD_BYTES, WordMapping};
 use evergraph_storage::io::write_unit::WriteUnit;
-use evergraph_storage::sync::atomic::AtomicU64;
+use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 use evergraph_storage::sync::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -226,12 +226,40 @@ impl State {
 
     fn apply(&mut self, change: Change) {
         self.disk.apply(&change);
-        if let Change::Write { file, offset, bytes } = &change
-            && let Some(mapped) = self.mapped.get(file)
-        {
-            mapped.write(*offset, bytes);
+        if let Change::Write { file, offset, bytes } = &change {
+            if let Some(mapped) = self.mapped.get(file) {
+                mapped.write(*offset, bytes);
+            }
+            for (first, word) in self.words_at(*file, *offset..offset + bytes.len()) {
+                let mut stored = word.load(Ordering::Acquire).to_ne_bytes();
+                copy_part(&mut stored, first, bytes, *offset);
+                word.store(u64::from_ne_bytes(stored), Ordering::Release);
+            }
         }
         self.changes.push(change);
+    }
+
+    /// Words that processes share are no part of what is durable, and none of the disk's: no power cut leaves any. `None` if the
+    /// file ends before.
+    fn map_words(&mut self, file: FileNumber, range: &Range<u64>) -> Option<WordMapping> {
+        if range.end > self.disk.bytes(file).len() as u64 {
+            return None;
+        }
+        let count = (range.end - range.start).div_ceil(WORD_BYTES as u64);
+        let zeros = || (0..count).map(|_| AtomicU64::new(0)).collect();
+        let words = self.words.entry((file, range.start)).or_insert_with(zeros);
+        Some(WordMapping::of_heap(Arc::clone(words)))
+    }
+
+    /// The shared words that have one of these bytes, each with its first byte.
+    fn words_at(&self, file: FileNumber, bytes: Range<usize>) -> impl Iterator<Item = (usize, &AtomicU64)> {
+        let regions = self.words.range((file, 0)..=(file, u64::MAX));
+        regions.flat_map(move |((_, first), words)| {
+            let first = *first as usize;
+            let from = bytes.start.saturating_sub(first) / WORD_BYTES;
+            let end = bytes.end.saturating_sub(first).div_ceil(WORD_BYTES).min(words.len());
+            (from..end).map(move |at| (first + at * WORD_BYTES, &words[at]))
+        })
     }
 
     /// How many of the bytes from `offset` to `end` a disk with `room` takes.
@@ -239,6 +267,14 @@ impl State {
         let there = self.disk.bytes(file).len();
         let left = self.room_left(room) as usize;
         end.min(there + left).saturating_sub(offset)
+    }
+}
+
+/// Copies what both have of a file: `into` from its byte `at` on, `bytes` from their byte `offset` on.
+fn copy_part(into: &mut [u8], at: usize, bytes: &[u8], offset: usize) {
+    let (start, end) = (at.max(offset), (at + into.len()).min(offset + bytes.len()));
+    if start < end {
+        into[start - at..end - at].copy_from_slice(&bytes[start - offset..end - offset]);
     }
 }
 
@@ -377,7 +413,6 @@ impl Directory for SimulatedDirectory {
         ByteMapping::of_heap(&self.path(name), heap)
     }
 
-    /// Words that processes share are no part of what is durable, and none of the disk's: no power cut leaves any.
     fn map_words(&self, name: &str, range: Range<u64>) -> Result<WordMapping, IoError> {
         check_name(Operation::Map, self.location(), name)?;
         let (mut state, due) = self.begin(Operation::Map, name, range.start, &[])?;
@@ -387,13 +422,8 @@ impl Directory for SimulatedDirectory {
         if due.is_some() {
             return Err(broken(Operation::Map, name));
         }
-        if range.end > state.disk.bytes(file).len() as u64 {
-            return Err(failed(Operation::Map, name, ErrorKind::UnexpectedEof));
-        }
-        let count = (range.end - range.start).div_ceil(WORD_BYTES as u64);
-        let zeros = || (0..count).map(|_| AtomicU64::new(0)).collect();
-        let words = state.words.entry((file, range.start)).or_insert_with(zeros);
-        Ok(WordMapping::of_heap(Arc::clone(words)))
+        let mapped = state.map_words(file, &range);
+        mapped.ok_or_else(|| failed(Operation::Map, name, ErrorKind::UnexpectedEof))
     }
 
     fn lock_unchanged(&self, name: &str) -> Result<Option<LockGuard>, IoError> {
@@ -486,6 +516,10 @@ impl File for SimulatedFile {
         }
         let crc = crc32c::crc32c(buffer);
         state.fold(u64::from(crc));
+        // Not in the trace: each opening has a number there that no seed chooses.
+        for (first, word) in state.words_at(self.number, start..start + buffer.len()) {
+            copy_part(buffer, start, &word.load(Ordering::Acquire).to_ne_bytes(), first);
+        }
         Ok(())
     }
 
@@ -529,6 +563,16 @@ impl File for SimulatedFile {
         }
         state.apply(Change::Length { file: self.number, length });
         Ok(())
+    }
+
+    fn map_words(&self, range: Range<u64>) -> Result<WordMapping, IoError> {
+        self.check_writable(Operation::Map)?;
+        let (mut state, due) = self.directory.begin(Operation::Map, &self.name, range.start, &[])?;
+        if due.is_some() {
+            return Err(broken(Operation::Map, &self.name));
+        }
+        let mapped = state.map_words(self.number, &range);
+        mapped.ok_or_else(|| failed(Operation::Map, &self.name, ErrorKind::UnexpectedEof))
     }
 
     fn len(&self) -> Result<u64, IoError> {

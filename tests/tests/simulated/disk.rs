@@ -230,6 +230,29 @@ impl Disk {
         found
     }
 
+    /// The stores that wait in each line of files that have names.
+    fn waiting_stores(&self) -> impl Iterator<Item = usize> {
+        let files = self.durable_names.values();
+        files.flat_map(move |file| self.files[*file].stores_of_lines().into_values())
+    }
+
+    /// In how many ways the power can fail now, as [`Disk::every_cut`] tries them, if these are at most `most`; `None` where it
+    /// tries none: of pages, and while names are not durable.
+    pub fn ways_count(&self, most: usize) -> Option<usize> {
+        if self.unit != WriteUnit::LINE || !self.unsynced_names.is_empty() {
+            return None;
+        }
+        // Each store is one way more at least: of many bytes no lines are counted.
+        let mut bytes_left = most.saturating_sub(1) * STORE_BYTES;
+        for change in self.durable_names.values().flat_map(|file| &self.files[*file].unsynced) {
+            if let ByteChange::Write { bytes, .. } = change {
+                bytes_left = bytes_left.checked_sub(bytes.len())?;
+            }
+        }
+        let count = self.waiting_stores().try_fold(1_usize, |count, stores| count.checked_mul(stores + 1))?;
+        (count <= most).then_some(count)
+    }
+
     /// Persistent memory after the power failed now, in every way that there is if these are at most [`IMAGES_MAX`], otherwise
     /// in as many by chance. Its names must be durable; lengths are kept.
     pub fn every_cut(&self, random: &mut SplitMix64) -> Vec<Self> {
@@ -237,11 +260,7 @@ impl Disk {
             self.unit == WriteUnit::LINE && self.unsynced_names.is_empty(),
             "lines of files that have names"
         );
-        let stores: Vec<usize> = self
-            .durable_names
-            .values()
-            .flat_map(|file| self.files[*file].stores_of_lines().into_values())
-            .collect();
+        let stores: Vec<usize> = self.waiting_stores().collect();
         let count = stores.iter().try_fold(1_usize, |count, stores| count.checked_mul(stores + 1));
         let image = |mut choose: Box<dyn FnMut(usize) -> usize>| {
             let mut stores = stores.iter();
@@ -583,6 +602,7 @@ mod tests {
         let expected =
             first.iter().flat_map(|[a, b]| last.iter().map(move |[c, d, e]| [*a, *b, *c, *d, *e])).collect();
         assert_eq!((images.len(), found), (12, expected));
+        assert_eq!((disk.ways_count(12), disk.ways_count(11)), (Some(12), None));
         for seed in 0..500 {
             let image = disk.cut(&mut SplitMix64::new(seed));
             let bytes = image.bytes(0);
@@ -606,12 +626,18 @@ mod tests {
         let images = disk.every_cut(&mut SplitMix64::new(1));
         let different: std::collections::BTreeSet<_> = images.iter().map(kept).collect();
         assert_eq!((images.len(), different.len()), (1 << 12, 1 << 12));
+        assert_eq!(disk.ways_count(IMAGES_MAX), Some(1 << 12));
         for line in 12..100 {
             disk.apply(&Change::Write { file: 0, offset: line * LINE_BYTES, bytes: [1; 8].into() });
         }
         let images = disk.every_cut(&mut SplitMix64::new(1));
         let different: std::collections::BTreeSet<_> = images.iter().map(kept).collect();
         assert!(images.len() == 1 << 12 && different.len() > 4000, "{}", different.len());
+        assert_eq!(disk.ways_count(IMAGES_MAX), None);
+        disk.apply(&Change::Sync { file: 0, outcome: Synced::Whole });
+        assert_eq!(disk.ways_count(1), Some(1));
+        disk.apply(&Change::Rename { from: "a".into(), to: "b".into() });
+        assert_eq!(disk.ways_count(IMAGES_MAX), None, "a name is not durable");
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //!                                                                                  |
 //!                             image <--cut, also inside of the recovery------------+   two levels deep
 //! ```
+//!
+//! On persistent memory, each history is also cut in every way at one moment with few unfenced lines.
 
 use crate::simulated::directory::{Fault, FaultKind};
 use crate::simulated::disk::{Change, Disk};
@@ -23,6 +25,12 @@ const CUTS: usize = 60;
 /// One history of so many has a hub, and images that take some 50 times as long.
 const HUB_EVERY: u64 = 64;
 const CUTS_WITH_HUB: usize = 6;
+/// Those of the mapped engine on persistent memory, for time.
+const CUTS_OF_MAPPED_LINES: usize = 20;
+/// Ways of a power cut that are tried all: three lines with eight stores each, or more with fewer.
+const WAYS_MAX: usize = 9 * 9 * 9;
+/// The same of the mapped engine, whose images take ten times as long.
+const MAPPED_WAYS_MAX: usize = 9 * 9;
 /// Histories from this seed on have a disk of persistent memory.
 pub const LINES_FROM_SEED: u64 = 1 << 40;
 /// Where bits are turned: pages and the headers in them.
@@ -120,7 +128,13 @@ impl Plan {
         if hub {
             steps.insert(steps.len() / 3, Step::LoadHub { seed: random.next_u64() as u16 });
         }
-        Self { settings, steps, images_seed: random.next_u64(), cuts: if hub { CUTS_WITH_HUB } else { CUTS } }
+        let is_mapped_lines = engine == EngineKind::Mapped && settings.unit == WriteUnit::LINE;
+        let cuts = match (hub, is_mapped_lines) {
+            (true, _) => CUTS_WITH_HUB,
+            (false, true) => CUTS_OF_MAPPED_LINES,
+            (false, false) => CUTS,
+        };
+        Self { settings, steps, images_seed: random.next_u64(), cuts }
     }
 
     /// Lives through it, and cuts the power. What was done, as one number.
@@ -147,7 +161,34 @@ impl Plan {
                 judge.cut(&disk, &history, cut, 0, &mut |kind| place.image = Some((cut, length, kind)))?;
             trace = trace.rotate_left(7) ^ judged;
         }
+        if let Some((cut, disk)) = self.few_ways(&history.changes, &mut random) {
+            place.image = Some((cut, length, EVERY_WAY));
+            let mut judge = Judge { settings: self.settings, random: &mut random, tally: &mut *tally };
+            trace = trace.rotate_left(7) ^ judge.cut_every_way(&disk, &history.expected(cut))?;
+        }
         Ok(trace)
+    }
+
+    /// A moment, and the disk then, at which the power can fail in few ways and more than one: any of those, by chance.
+    fn few_ways(&self, changes: &[Change], random: &mut SplitMix64) -> Option<(usize, Disk)> {
+        let Settings { engine, unit, .. } = self.settings;
+        // With a hub each of them takes as long as fifty others.
+        if unit != WriteUnit::LINE || self.cuts == CUTS_WITH_HUB {
+            return None;
+        }
+        let most = if engine == EngineKind::Mapped { MAPPED_WAYS_MAX } else { WAYS_MAX };
+        let mut disk = Disk::new(unit);
+        let mut moments = Vec::new();
+        for (at, change) in changes.iter().enumerate() {
+            disk.apply(change);
+            if disk.ways_count(most).is_some_and(|ways| ways > 1) {
+                moments.push(at + 1);
+            }
+        }
+        let chosen = *moments.get(random.next_u64() as usize % moments.len().max(1))?;
+        let mut disk = Disk::new(unit);
+        changes[..chosen].iter().for_each(|change| disk.apply(change));
+        Some((chosen, disk))
     }
 }
 
@@ -213,6 +254,9 @@ fn moment(changes: &[Change], random: &mut SplitMix64) -> usize {
     }
 }
 
+/// What an image of [`Judge::cut_every_way`] is.
+const EVERY_WAY: &str = "power cut in every way";
+
 struct Judge<'a> {
     settings: Settings,
     random: &'a mut SplitMix64,
@@ -248,13 +292,10 @@ impl Judge<'_> {
             expected.floor = expected.proven.min(expected.floor);
             expected.may_refuse = true;
         }
-        if expected.may_refuse {
-            // Files that are not read whole when they are opened: the check finds what a reader would be told later.
-            if reads_when_open(self.settings.engine) && Run::check_files(&image).is_err() {
-                self.tally.refused += 1;
-                return Ok(0);
-            }
-        } else if self.random.next_u64().is_multiple_of(8) {
+        if self.is_refused(&image, &expected) {
+            return Ok(0);
+        }
+        if !expected.may_refuse && self.random.next_u64().is_multiple_of(8) {
             Run::check_files(&image)?;
         }
         let is_told = |fault: &Fault| is_told_at_once(self.settings.engine, fault);
@@ -287,6 +328,31 @@ impl Judge<'_> {
         second.changes[..at].iter().for_each(|change| disk.apply(change));
         let deeper = self.cut(&disk, &second, at, depth + 1, tell)?;
         Ok(second.trace.rotate_left(9) ^ deeper)
+    }
+
+    /// Whether an image whose disk broke its promises says so before it is opened: of files that are not read whole then, the
+    /// check finds what a reader would be told later.
+    fn is_refused(&mut self, image: &Disk, expected: &Expected) -> bool {
+        let is_refused =
+            expected.may_refuse && reads_when_open(self.settings.engine) && Run::check_files(image).is_err();
+        self.tally.refused += u64::from(is_refused);
+        is_refused
+    }
+
+    /// Judges what is found of `disk`, which has few unfenced lines, in each way that they can survive.
+    fn cut_every_way(&mut self, disk: &Disk, expected: &Expected) -> Result<u64, String> {
+        let mut trace = 0_u64;
+        for image in disk.every_cut(self.random) {
+            *self.tally.images.entry(EVERY_WAY).or_default() += 1;
+            if self.is_refused(&image, expected) {
+                continue;
+            }
+            let settings = Settings { seed: self.random.next_u64(), fault: None, ..self.settings };
+            let run = Run::start(settings, image, expected)?;
+            self.tally.refused += u64::from(run.is_over);
+            trace = trace.rotate_left(9) ^ run.finish()?.trace;
+        }
+        Ok(trace)
     }
 
     /// Turns one bit of one file, mostly where there is something; whether there was a file.

@@ -12,6 +12,7 @@ use crate::simulated::client::{Open, VERTICES_MAX, index};
 use crate::simulated::directory::{Fault, FaultKind, LOCATION, SimulatedDirectory};
 use crate::simulated::disk::Disk;
 use crate::simulated::history::{Expected, History, Life, State};
+use crate::simulated::reader::Reader;
 use crate::simulated::steps::{self, SLOTS, Step, Write};
 use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::kind::EngineKind;
@@ -36,7 +37,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Rows that are read at once when two states are compared.
-const ROWS: usize = 4096;
+pub const ROWS: usize = 4096;
 /// What no log may do: bytes that a disk refused once may be lost, whatever it says of later ones.
 const FORGOTTEN: &str = "a store whose log failed goes on";
 
@@ -91,6 +92,8 @@ pub struct Run {
     pub ownership: Option<Ownership<AnyEngine>>,
     pub slots: [Option<Open>; SLOTS],
     snapshots: Vec<(Snapshot<AnyEngine>, Arc<State>)>,
+    /// Another process, if there can be one.
+    pub reader: Option<Reader>,
     pub head: Arc<State>,
     pub history: History,
     /// Whether the history ends here: what a fault left is nothing to go on with.
@@ -125,6 +128,7 @@ impl Run {
             ownership: None,
             slots: [const { None }; SLOTS],
             snapshots: Vec::new(),
+            reader: None,
             head: Arc::clone(&expected.states.values().next_back().expect("a disk has states")[0]),
             history,
             is_over: false,
@@ -145,7 +149,7 @@ impl Run {
         }
     }
 
-    fn options(&self) -> OpenOptions {
+    pub fn options(&self) -> OpenOptions {
         OpenOptions {
             engine: Some(self.settings.engine.name()),
             durability: self.settings.durability,
@@ -322,7 +326,7 @@ impl Run {
             return Err(format!("snapshots see commit {readable}, and {durable} is the newest durable one"));
         }
         self.require_durable();
-        Ok(())
+        self.look(step, before)
     }
 
     /// A checkpoint, with steps between its own.
@@ -516,7 +520,7 @@ impl Run {
             check_snapshot(&snapshot, &state)?;
         }
         let newest = self.published();
-        let store = self.store.take().expect("open");
+        let (store, reader) = (self.store.take().expect("open"), self.reader.take());
         if kill {
             self.directory = self.directory.abandon();
         } else {
@@ -526,7 +530,7 @@ impl Run {
                 Err(_) => {}
             }
         }
-        drop(store);
+        drop((store, reader));
         if self.directory.forgot() {
             // Until the power is cut, everything looks as if it were there: see the table of promises.
             self.is_over = true;

@@ -61,12 +61,29 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     }
     let fixed = Lists::from(StaticCsr::new(VertexSet::full(vertices), &edges, None, Direction::Both)?);
     let source = VertexId(busiest(&edges, vertices));
-    race(work, "mapped", &names().collect::<Vec<_>>(), |kernel, place| {
+    race(work, &KernelSeries::all("mapped"), &names().collect::<Vec<_>>(), |kernel, place| {
         let lists = place.and_then(|place| contenders.get(place)).unwrap_or(&fixed);
         kernel.run(lists, source)
     })?;
     drop(contenders);
     stores.into_iter().try_for_each(|store| store.end(Ending::Dropped))
+}
+
+/// Kernels that are raced on one graph.
+pub struct KernelSeries<'a> {
+    /// What the names of their figures begin with.
+    pub name: &'a str,
+    /// What their titles say of the graph.
+    pub graph: &'a str,
+    /// Which ones.
+    pub kernels: &'a [Kernel],
+}
+
+impl<'a> KernelSeries<'a> {
+    /// Those of the paper, on a graph of which nothing has to be said.
+    pub fn all(name: &'a str) -> Self {
+        Self { name, graph: "", kernels: &KERNELS }
+    }
 }
 
 /// Races `contenders` and, last, a static array: each kernel on each number of threads. `run` runs a kernel on what the contender
@@ -76,11 +93,11 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
 /// Those of `run`; an answer that differs from the array's.
 pub fn race(
     work: &mut Work<'_>,
-    prefix: &str,
+    series: &KernelSeries<'_>,
     contenders: &[&'static str],
     run: impl Fn(Kernel, Option<usize>) -> Result<Answer> + Sync,
 ) -> Result<()> {
-    for kernel in KERNELS {
+    for kernel in series.kernels.iter().copied() {
         for threads in work.plan.threads.clone() {
             let pool = pool(threads)?;
             let mut race = Race::new(contenders.iter().copied().chain([baseline::STATIC]));
@@ -103,8 +120,8 @@ pub fn race(
                 })?;
             }
             let plural = if threads == 1 { "" } else { "s" };
-            let title = format!("{}, {threads} thread{plural}", kernel.title());
-            let name = format!("{prefix}.{}.threads_{threads}", kernel.name());
+            let title = format!("{}{}, {threads} thread{plural}", kernel.title(), series.graph);
+            let name = format!("{}.{}.threads_{threads}", series.name, kernel.name());
             work.add_race(&Heading::new(name, title, Unit::Seconds).with("threads", threads), &race);
         }
     }

@@ -9,13 +9,13 @@
 //! faults       fdatasync, pwrite and rename that fail once, by strace
 //! full_disk    a file system of a few megabytes
 //! plain_io     a file system without direct I/O
-//! replicas     a replica of PostgreSQL, and PostgreSQL with it
+//! replicas     a replica of PostgreSQL, PostgreSQL itself, or both
 //! server_jobs  a server with a job at work, and one whose disk is full
 //! served_...   a server: under 64 clients, on a disk that fails or is full, while it creates or drops databases
 //! ```
 //!
 //! Each on a database of each engine, or of EVERGRAPH_KILL_ENGINE's. EVERGRAPH_KILL_CYCLES sets the number of kills
-//! (50, shared out), EVERGRAPH_KILL_SEED the moments.
+//! (15, shared out), EVERGRAPH_REPLICA_KILLS those of replicas, EVERGRAPH_KILL_SEED the moments.
 //! A kill proves recovery, not fdatasync, whose effects outlive the process: power cuts are simulated by
 //! `tests/tests/simulation.rs`.
 

@@ -1,7 +1,7 @@
-//! A replica that is killed while it copies, follows, makes checkpoints and opens, and its source with it: it goes on each time,
+//! A replica, its source, or both are killed while the replica copies, follows, makes checkpoints and opens: it goes on each time,
 //! and is equal to SQL's rows whenever that is asked.
 //!
-//! `EVERGRAPH_REPLICA_KILLS` sets the number of kills (8), `EVERGRAPH_KILL_SEED` the moments.
+//! `EVERGRAPH_REPLICA_KILLS` sets the number of kills (50), `EVERGRAPH_KILL_SEED` the moments.
 
 use crate::moments::{Moments, kill_after, number, skipped};
 use evergraph_graph::cancel::CancelFlag;
@@ -13,29 +13,74 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+/// Few rows: each comparison and each copy reads all of them.
 const TABLES: &str = "
     CREATE TABLE owner (id int PRIMARY KEY, name text NOT NULL);
     CREATE TABLE item (id int PRIMARY KEY, owner_id int REFERENCES owner ON DELETE CASCADE, title text NOT NULL);
     CREATE INDEX ON item (owner_id);
-    INSERT INTO owner SELECT n, 'owner ' || n FROM generate_series(0, 299) n;
-    INSERT INTO item SELECT n, n % 300, 'item ' || n FROM generate_series(0, 8999) n; ANALYZE";
+    INSERT INTO owner SELECT n, 'owner ' || n FROM generate_series(0, 59) n;
+    INSERT INTO item SELECT n, n % 60, 'item ' || n FROM generate_series(0, 1499) n; ANALYZE";
 
 const MAPPING: &str = "[[table]]\ntable = 'owner'\nlabel = 'Owner'\n\
     [[table]]\ntable = 'item'\nlabel = 'Item'\n\
     edge = [{ type = 'OF', column = 'owner_id', space = 'Owner' }]\n";
 
-/// The longest rest between two transactions: what is written must be followed, too.
-const REST_MAX: Duration = Duration::from_millis(20);
+/// Kills of this test.
+const KILLS: u64 = 50;
 /// Each so many kills the graph is compared with SQL.
 const VERIFY_EVERY: u64 = 10;
-/// One of so many kills is that of the source, too.
-const SOURCE_EVERY: u64 = 8;
-/// One of so many kills meets the copy of a new replica.
-const COPY_EVERY: u64 = 5;
-/// One of so many kills meets a checkpoint, unless it meets a copy.
-const CHECKPOINT_EVERY: u64 = 6;
+/// What is killed, and what the replica is doing then: of each so many kills.
+const ROUND: [(KillTarget, ReplicaTask); 10] = [
+    (KillTarget::Replica, ReplicaTask::Following),
+    (KillTarget::Source, ReplicaTask::Following),
+    (KillTarget::Replica, ReplicaTask::Checkpoint),
+    (KillTarget::Replica, ReplicaTask::Following),
+    (KillTarget::Replica, ReplicaTask::Copy),
+    (KillTarget::Both, ReplicaTask::Following),
+    (KillTarget::Replica, ReplicaTask::Following),
+    (KillTarget::Replica, ReplicaTask::Checkpoint),
+    (KillTarget::Source, ReplicaTask::Following),
+    (KillTarget::Both, ReplicaTask::Copy),
+];
+/// The longest rest between two transactions: what is written must be followed, too.
+const REST_MAX: Duration = Duration::from_millis(50);
+/// How long a replica may take to come back to a source that was killed.
+const RETURN_TIME_MAX: Duration = Duration::from_secs(60);
+/// Without passwords: a test build computes thousands of hashes for each log-in, slowly.
+const HOST_RULES: &str = "local all all trust\nhost all,replication all 127.0.0.1/32 trust\n";
+
+/// What is killed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum KillTarget {
+    Replica,
+    /// PostgreSQL alone: the replica goes on by itself.
+    Source,
+    Both,
+}
+
+/// What the replica is doing then.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ReplicaTask {
+    /// It opens its database, connects and follows.
+    Following,
+    /// A checkpoint of its database.
+    Checkpoint,
+    /// The copy of a new replica, or following right behind it.
+    Copy,
+}
+
+impl ReplicaTask {
+    /// How long it is left at it, at most.
+    fn time_max(self) -> Duration {
+        Duration::from_millis(match self {
+            Self::Following => 400,
+            Self::Checkpoint => 100,
+            Self::Copy => 300,
+        })
+    }
+}
 
 fn connect(settings: &ConnectionSettings) -> Option<Connection> {
     let mut connection = Connection::open(settings, Purpose::Queries, &CancelFlag::default()).ok()?;
@@ -44,22 +89,24 @@ fn connect(settings: &ConnectionSettings) -> Option<Connection> {
 }
 
 /// A random transaction: rows come, change, go, in small and in streamed transactions, some of them rolled back in part.
+/// 130 rows of 600 bytes are more than `logical_decoding_work_mem`, and cost less to follow than as many bytes of small rows.
 fn transaction(moments: &mut Moments) -> String {
     let mut sql = "BEGIN".to_owned();
     for _ in 0..=moments.below(4) {
-        let (owner, item) = (moments.below(300), moments.below(12_000));
+        let (owner, item) = (moments.below(60), moments.below(2000));
         let statement = match moments.below(8) {
             0 => format!("DELETE FROM item WHERE id = {item}"),
             1 => format!(
-                "SAVEPOINT s; DELETE FROM item WHERE id BETWEEN {item} AND {item} + 300; ROLLBACK TO s"
+                "SAVEPOINT s; UPDATE item SET title = repeat('y', 600) WHERE id BETWEEN {item} AND {item} + 130; \
+                 DELETE FROM item WHERE id BETWEEN {item} AND {item} + 130; ROLLBACK TO s"
             ),
             2 => format!("DELETE FROM owner WHERE id = {owner}"),
             3 => format!(
                 "UPDATE item SET id = id + 100000 WHERE id = {item} AND NOT EXISTS (SELECT FROM item WHERE id = {item} + 100000)"
             ),
             4 => format!(
-                "INSERT INTO item SELECT n, NULL, repeat('x', 100) FROM generate_series({item}, {item} + 400) n \
-                 ON CONFLICT (id) DO UPDATE SET title = item.title || '+'"
+                "INSERT INTO item SELECT n, NULL, repeat('x', 600) || {owner} FROM generate_series({item}, {item} + 130) n \
+                 ON CONFLICT (id) DO UPDATE SET title = excluded.title"
             ),
             5 => format!("UPDATE owner SET name = name || '+' WHERE id = {owner}"),
             _ => format!(
@@ -103,7 +150,6 @@ fn end(mut child: Child) {
 struct Replica<'a> {
     folder: &'a Path,
     url: String,
-    password: String,
 }
 
 impl Replica<'_> {
@@ -114,7 +160,7 @@ impl Replica<'_> {
         if arguments[0] != "detach" {
             command.args(["--mapping", "shop.toml"]);
         }
-        command.current_dir(self.folder).env("PGPASSWORD", &self.password).stdin(Stdio::null());
+        command.current_dir(self.folder).stdin(Stdio::null());
         command
     }
 
@@ -140,9 +186,100 @@ impl Replica<'_> {
     }
 }
 
-fn assert_equal(replica: &Replica<'_>, database: &str) {
-    let said = replica.succeed(database, &["verify"]);
-    assert!(said.contains("is equal to its source at "), "{said}");
+/// Transactions that were streamed before their ends since the server started.
+fn streamed(settings: &ConnectionSettings) -> u64 {
+    let mut connection = connect(settings).unwrap();
+    let sql = "SELECT coalesce(sum(stream_txns), 0) FROM pg_stat_replication_slots";
+    let rows = connection.query("count the streamed transactions of", sql).unwrap();
+    rows[0][0].as_ref().unwrap().parse().unwrap()
+}
+
+/// Waits until the replica `child` reads from its slot again. A server that has just started has no other reader.
+fn wait_for_return(settings: &ConnectionSettings, child: &mut Child) {
+    let mut connection = connect(settings).unwrap();
+    let began = Instant::now();
+    let sql = "SELECT 1 FROM pg_replication_slots WHERE active";
+    while connection.query("look for readers of", sql).unwrap().is_empty() {
+        let ended = child.try_wait().unwrap();
+        assert!(ended.is_none(), "the replica ended when its source was gone: {ended:?}");
+        assert!(began.elapsed() < RETURN_TIME_MAX, "the replica does not come back to its source");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Kills, and what came of them.
+struct Kills<'a> {
+    replica: &'a Replica<'a>,
+    server: &'a mut PrivateServer,
+    settings: &'a ConnectionSettings,
+    moments: Moments,
+    /// How many there were of each [`KillTarget`], in their order.
+    by_target: [u64; 3],
+    copies: u64,
+    checkpoints: u64,
+    streamed: u64,
+    comparisons: u64,
+}
+
+impl Kills<'_> {
+    /// Kills `target` at a moment of `task`.
+    fn kill(&mut self, target: KillTarget, task: ReplicaTask) {
+        let database = if task == ReplicaTask::Copy { "copy.eg" } else { "shop.eg" };
+        let mut child = match task {
+            ReplicaTask::Checkpoint => self.replica.start_checkpoint(database),
+            ReplicaTask::Following | ReplicaTask::Copy => self.replica.start(database),
+        };
+        let time = self.moments.within(task.time_max());
+        match target {
+            KillTarget::Replica => {
+                kill_after(child, time);
+            }
+            KillTarget::Source => {
+                thread::sleep(time);
+                self.kill_source();
+                self.server.start_again().unwrap();
+                wait_for_return(self.settings, &mut child);
+                // So that the next one can open the database, and at a moment of catching up.
+                assert!(
+                    kill_after(child, self.moments.within(task.time_max())),
+                    "the replica ended by itself"
+                );
+            }
+            KillTarget::Both => {
+                thread::sleep(time);
+                self.kill_source();
+                // One that copies may have failed by itself: its source is gone.
+                end(child);
+                self.server.start_again().unwrap();
+            }
+        }
+        self.by_target[target as usize] += 1;
+        match task {
+            ReplicaTask::Copy => {
+                // It begins again, or goes on, and makes way for the next one.
+                self.replica.succeed(database, &["run", "--until", "now"]);
+                self.compare(database);
+                self.replica.succeed(database, &["detach"]);
+                std::fs::remove_dir_all(self.replica.folder.join(database)).unwrap();
+                self.copies += 1;
+            }
+            ReplicaTask::Checkpoint => self.checkpoints += 1,
+            ReplicaTask::Following => {}
+        }
+    }
+
+    /// What the server has counted goes with it.
+    fn kill_source(&mut self) {
+        self.streamed += streamed(self.settings);
+        self.server.kill().unwrap();
+    }
+
+    /// Demands that the graph is what SQL says.
+    fn compare(&mut self, database: &str) {
+        let said = self.replica.succeed(database, &["verify"]);
+        assert!(said.contains("is equal to its source at "), "{said}");
+        self.comparisons += 1;
+    }
 }
 
 #[test]
@@ -152,62 +289,43 @@ fn a_replica_and_its_source_are_killed_and_the_graph_equals_the_rows() {
         skipped(HOW_TO_INSTALL);
         return;
     }
-    let kills = number("EVERGRAPH_REPLICA_KILLS").unwrap_or(8);
+    let kills = number("EVERGRAPH_REPLICA_KILLS").unwrap_or(KILLS);
     let settings = ["logical_decoding_work_mem=64kB", "max_replication_slots=50", "max_wal_senders=50"];
-    let options = PrivateServerOptions { settings: &settings, ..Default::default() };
+    // Without fsync, as every private server: what a process wrote survives its kill, and no power is cut here.
+    let options =
+        PrivateServerOptions { settings: &settings, host_rules: Some(HOST_RULES), ..Default::default() };
     let mut server = PrivateServer::start(&options).unwrap();
     let settings = server.connection_settings("postgres");
     connect(&settings).unwrap().query("prepare a test at", TABLES).unwrap();
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("shop.toml"), MAPPING).unwrap();
-    let replica = Replica {
-        folder: folder.path(),
-        url: server.url("postgres"),
-        password: server.password().to_owned(),
-    };
+    let replica = Replica { folder: folder.path(), url: server.url("postgres") };
     let (is_over, written) = (AtomicBool::new(false), AtomicU64::new(0));
-    let mut moments = Moments::new();
     let of_writer = Moments::new();
-    let (mut source_kills, mut copy_kills, mut checkpoint_kills, mut verified) = (0, 0, 0, 0);
+    let mut done = Kills {
+        replica: &replica,
+        server: &mut server,
+        settings: &settings,
+        moments: Moments::new(),
+        by_target: [0; 3],
+        copies: 0,
+        checkpoints: 0,
+        streamed: 0,
+        comparisons: 0,
+    };
     thread::scope(|scope| {
         let (settings, is_over, written) = (&settings, &is_over, &written);
         scope.spawn(move || write(settings, is_over, written, of_writer));
         let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             replica.succeed("shop.eg", &["run", "--until", "now"]);
-            for kill in 1..=kills {
-                let is_copy = kill % COPY_EVERY == 0;
-                let database = if is_copy { "copy.eg" } else { "shop.eg" };
-                let is_checkpoint = !is_copy && kill % CHECKPOINT_EVERY == 0;
-                let (child, time) = match (is_copy, is_checkpoint) {
-                    (_, true) => (replica.start_checkpoint(database), 100),
-                    (true, _) => (replica.start(database), 300),
-                    _ => (replica.start(database), 400),
-                };
-                checkpoint_kills += u64::from(is_checkpoint);
-                if kill % SOURCE_EVERY == 0 {
-                    thread::sleep(moments.within(Duration::from_millis(time)));
-                    server.kill().unwrap();
-                    // One that copies may have failed by itself: its source is gone.
-                    end(child);
-                    server.start_again().unwrap();
-                    source_kills += 1;
-                } else {
-                    kill_after(child, moments.within(Duration::from_millis(time)));
-                }
-                if is_copy {
-                    // It begins again, or goes on, and makes way for the next one.
-                    replica.succeed(database, &["run", "--until", "now"]);
-                    assert_equal(&replica, database);
-                    replica.succeed(database, &["detach"]);
-                    std::fs::remove_dir_all(folder.path().join(database)).unwrap();
-                    copy_kills += 1;
-                }
+            for (kill, (target, task)) in (1..=kills).zip(ROUND.into_iter().cycle()) {
+                done.kill(target, task);
                 println!("{kill} kills, {} transactions", written.load(Ordering::Relaxed));
                 if kill % VERIFY_EVERY == 0 || kill == kills {
-                    assert_equal(&replica, "shop.eg");
-                    verified += 1;
+                    done.compare("shop.eg");
                 }
             }
+            done.streamed += streamed(settings);
         }));
         is_over.store(true, Ordering::Relaxed);
         if let Err(panic) = ended {
@@ -215,9 +333,13 @@ fn a_replica_and_its_source_are_killed_and_the_graph_equals_the_rows() {
         }
     });
     let written = written.into_inner();
+    let Kills {
+        by_target: [of_replica, of_source, of_both], copies, checkpoints, streamed, comparisons, ..
+    } = done;
     println!(
-        "{kills} kills, {copy_kills} of them of a copy, {checkpoint_kills} of a checkpoint, {source_kills} with the source; \
-         {written} transactions; equal {verified} times"
+        "{kills} kills, {of_replica} of the replica, {of_source} of PostgreSQL, {of_both} of both; {copies} during a copy, \
+         {checkpoints} during a checkpoint; {written} transactions, {streamed} sent before their ends; equal {comparisons} times"
     );
     assert!(written > kills, "hardly anything was written: {written}");
+    assert!(streamed > 0 || kills < ROUND.len() as u64, "no transaction was streamed before its end");
 }

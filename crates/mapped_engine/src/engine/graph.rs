@@ -13,6 +13,7 @@ use crate::body_store::stored_body::StoredBody;
 use crate::engine::groups::{Group, GroupTable, id_of};
 use crate::engine::merge_queue::Merger;
 use crate::engine::options::MappedOptions;
+use crate::engine::own_source::OwnSource;
 use crate::extents::table::Extents;
 use crate::files::segment_id::INDEXES;
 use crate::group::SegmentSubject;
@@ -43,8 +44,8 @@ pub struct MappedGraph {
     writer: LiveWriter,
     extents: Arc<Extents>,
     bodies: Arc<BodyTable>,
-    source: LiveSource,
-    groups: GroupTable,
+    source: OwnSource,
+    groups: Arc<GroupTable>,
     merger: Merger,
     counters: Counters,
     catalogue: CatalogueWriter,
@@ -66,7 +67,9 @@ impl MappedGraph {
         budget: Arc<MemoryBudget>,
     ) -> Self {
         let bodies = Arc::new(BodyTable::default());
-        let source = LiveSource::new(Arc::clone(&live), Arc::<BodyTable>::clone(&bodies));
+        let groups = Arc::new(GroupTable::default());
+        let shared = LiveSource::new(Arc::clone(&live), Arc::<BodyTable>::clone(&bodies));
+        let source = OwnSource::new(Arc::clone(&groups), shared);
         let writer = LiveWriter::new(live, options.live_bytes_max, Arc::clone(timeline.clock()));
         let merger = Merger::new(timeline.readable());
         Self {
@@ -76,7 +79,7 @@ impl MappedGraph {
             extents,
             bodies,
             source,
-            groups: GroupTable::default(),
+            groups,
             merger,
             counters: Counters::default(),
             catalogue: CatalogueWriter::default(),
@@ -130,7 +133,7 @@ impl MappedGraph {
 
     /// Where views find segments.
     #[must_use]
-    pub fn source(&self) -> &LiveSource {
+    pub fn source(&self) -> &OwnSource {
         &self.source
     }
 

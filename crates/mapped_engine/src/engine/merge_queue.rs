@@ -8,6 +8,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Segments that wake a thread which would look at them before long: waking it costs as much as a commit.
+const JOBS_THAT_WAKE: usize = 16;
+
 /// The queue and what its thread remembers.
 #[derive(Debug)]
 pub struct Merger {
@@ -31,6 +34,8 @@ pub struct Merger {
 #[derive(Debug, Default)]
 pub(crate) struct MergeQueue {
     pub(crate) jobs: VecDeque<Arc<LiveSegment>>,
+    /// Whether its thread looks at the queue before long, though nobody wakes it.
+    pub(crate) dozing: bool,
     pub(crate) closing: bool,
 }
 
@@ -43,6 +48,8 @@ pub(crate) struct MergeRounds {
     pub(crate) paused: Vec<Arc<LiveSegment>>,
     /// Segments whose merges failed. They come behind those of `paused`: one that fails always stops no other.
     pub(crate) failed: Vec<Arc<LiveSegment>>,
+    /// Whether the last round merged something.
+    pub(crate) merged: bool,
     /// How long nothing happened but merges that fail again.
     pub(crate) undisturbed: Duration,
     /// What was readable when nothing happened the last time: what hasn't changed since is idle.
@@ -52,7 +59,7 @@ pub(crate) struct MergeRounds {
 impl MergeRounds {
     fn new(idle_since: Timestamp) -> Self {
         let (delayed, paused, failed) = (Vec::new(), Vec::new(), Vec::new());
-        Self { delayed, paused, failed, undisturbed: Duration::ZERO, idle_since }
+        Self { delayed, paused, failed, merged: false, undisturbed: Duration::ZERO, idle_since }
     }
 
     /// Whether segments wait until merges are tried again.
@@ -81,8 +88,13 @@ impl Merger {
     /// Queues a segment, once.
     pub(crate) fn push(&self, segment: &Arc<LiveSegment>) {
         if segment.enqueue() {
-            self.queue.lock().jobs.push_back(Arc::clone(segment));
-            self.work.notify_one();
+            let mut queue = self.queue.lock();
+            queue.jobs.push_back(Arc::clone(segment));
+            let may_wait = queue.dozing && queue.jobs.len() < JOBS_THAT_WAKE;
+            drop(queue);
+            if !may_wait {
+                self.work.notify_one();
+            }
         }
     }
 

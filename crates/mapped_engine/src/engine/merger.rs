@@ -10,7 +10,8 @@
 //! ```
 //!
 //! In mode sync a record can wait for its fsync: such a segment is looked at again after a pause. One thread merges; it sleeps
-//! on the queue's condition variable when there is nothing to do. In a simulation there is no such thread, and each of its
+//! on the queue's condition variable when there is nothing to do, for a pause at first: segments that become due one by one, as
+//! while others commit all the time, don't wake it for each. In a simulation there is no such thread, and each of its
 //! rounds is a step.
 //!
 //! A merge that fails, on a full disk for example, leaves its records where they are. After a pause it is tried again, behind all
@@ -274,13 +275,15 @@ impl MappedGraph {
         let mut quiet = false;
         let has_other_work = merger.reclaim.load(Ordering::Acquire) || self.arena().is_short();
         if !queue.closing && queue.jobs.is_empty() && !has_other_work {
-            let pause = match (rounds.delayed.is_empty(), rounds.is_resting()) {
+            let pause = match (rounds.delayed.is_empty() && !rounds.merged, rounds.is_resting()) {
                 (false, _) => PAUSE,
                 (true, true) => PAUSE_AFTER_FAILURE,
                 (true, false) => IDLE,
             };
+            queue.dozing = pause == PAUSE;
             let (woken, timed_out) = merger.work.wait_timeout(queue, pause);
             queue = woken;
+            queue.dozing = false;
             let is_undisturbed = timed_out && rounds.delayed.is_empty() && queue.jobs.is_empty();
             rounds.undisturbed = if is_undisturbed { rounds.undisturbed + pause } else { Duration::ZERO };
             quiet = rounds.undisturbed >= IDLE;
@@ -295,6 +298,7 @@ impl MappedGraph {
     /// Merges idle segments if it is `quiet`, frees if it is time, and merges the first segment of the queue.
     fn round(&self, rounds: &mut MergeRounds, quiet: bool) {
         let job = self.merger().queue.lock().jobs.pop_front();
+        rounds.merged = job.is_some();
         if self.arena().is_short() {
             // On a full disk, whoever needs the region tries again.
             let _ = self.arena().open_ahead();

@@ -4,6 +4,7 @@
 //! options      how much is merged at once, how much may wait
 //! groups       vertex groups, and the writer's segments of each
 //! merge_queue  segments that wait to be merged
+//! own_source   where views of this process find them
 //! graph        all of it: finds and makes segments, frees
 //! body_merge   one segment's records into its body
 //! index_records, index_fill   entries that commits move, and those that a scan finds
@@ -25,4 +26,5 @@ pub mod mapped_engine;
 pub mod merge_queue;
 pub mod merger;
 pub mod options;
+pub mod own_source;
 pub mod prepared;

@@ -1,6 +1,7 @@
 //! Segment source: where a view finds groups and segments.
 
 use crate::body_store::body_table::BodySource;
+use crate::body_store::stored_body::StoredBody;
 use crate::files::segment_id::{INDEXES, SegmentId};
 use crate::group::{SegmentSubject, SharedGroup};
 use crate::live::Live;
@@ -91,8 +92,24 @@ impl LiveSource {
         version: SegmentVersion,
         timestamp: Timestamp,
     ) -> Result<Option<Layer<'_>>> {
-        let body = self.bodies.body(segment, version.base, version.body)?;
-        Ok(Some(Layer::new(segment, body, self.live.words(), version, timestamp)))
+        let body = self.body(segment, &version)?;
+        Ok(Some(self.layer_of(segment, body, version, timestamp)))
+    }
+
+    /// The body of a version that a snapshot needs.
+    pub(crate) fn body(&self, segment: SegmentId, version: &SegmentVersion) -> Result<Arc<StoredBody>> {
+        self.bodies.body(segment, version.base, version.body)
+    }
+
+    /// What a snapshot sees of a segment whose version and body are known.
+    pub(crate) fn layer_of(
+        &self,
+        segment: SegmentId,
+        body: Arc<StoredBody>,
+        version: SegmentVersion,
+        timestamp: Timestamp,
+    ) -> Layer<'_> {
+        Layer::new(segment, body, self.live.words(), version, timestamp)
     }
 }
 

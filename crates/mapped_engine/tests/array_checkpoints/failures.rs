@@ -1,4 +1,5 @@
-//! Failures that heal: a full disk, a failed sync, a cancelled checkpoint, a manifest whose renaming failed.
+//! Failures that heal: a full disk, a failed sync, a cancelled checkpoint, a manifest whose renaming failed; and a checkpoint that
+//! is interrupted.
 
 use crate::crash::changes;
 use crate::naive::{Graph, NaiveDatabase, apply, read_manifest, segment_ids};
@@ -10,7 +11,7 @@ use evergraph_storage::durable_engine::PinnedFiles;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::error::Operation;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
-use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory, Unsynced};
 use evergraph_storage::io::random::SplitMix64;
 use std::io::ErrorKind;
 use std::ops::ControlFlow;
@@ -186,6 +187,84 @@ fn after_a_renaming_that_failed_either_manifest_is_whole() {
             case.check();
         }
     }
+}
+
+/// What is in `directory` is `graph`.
+#[track_caller]
+fn check_found(directory: MemoryDirectory, graph: &Graph, at: &str) -> NaiveDatabase {
+    let found = NaiveDatabase::open(Arc::new(directory)).unwrap_or_else(|error| panic!("{at}: {error}"));
+    let found_graph = found.graph().unwrap_or_else(|error| panic!("{at}: {error}"));
+    assert!(found_graph == *graph, "{at}: another graph is found");
+    found
+}
+
+#[test]
+fn a_checkpoint_that_is_interrupted_at_any_change_loses_nothing() {
+    for nth in 1.. {
+        let mut case = Case::new(9);
+        case.commit(60);
+        case.merge_all();
+        case.database.checkpoint().unwrap();
+        // New bodies, and records that become runs.
+        case.commit(60);
+        case.merge_all();
+        case.commit(10);
+        case.failing.plan(Fault::any_change(ErrorKind::Other).nth(nth).lasting());
+        let made = case.database.checkpoint();
+        check_found(
+            case.memory.crash(|_| CrashOutcome::Kept),
+            &case.graph,
+            &format!("a kill at change {nth}"),
+        );
+        check_found(case.memory.power_cut(), &case.graph, &format!("a power cut at change {nth}"));
+        if made.is_ok_and(|made| made.left_over.is_none()) {
+            assert!(nth > 10, "a checkpoint has only {nth} changes");
+            break;
+        }
+    }
+}
+
+/// Who opens the database finds the new manifest, but a power cut can still bring back the old one.
+#[test]
+fn what_is_opened_after_a_kill_amid_a_renaming_survives_the_next_power_cut() {
+    let mut removed = 0;
+    for seed in 0..5 {
+        let mut case = Case::new(seed);
+        case.commit(60);
+        case.merge_all();
+        case.database.checkpoint().unwrap();
+        case.commit(60);
+        case.merge_all();
+        case.commit(10);
+        let mut is_planned = false;
+        let made = case.database.checkpoint_with(&mut |progress| {
+            // New array files sync the directory, too: they are there before.
+            if progress.bytes_written > 0 && !std::mem::replace(&mut is_planned, true) {
+                case.failing.plan(Fault::new(Operation::SyncDirectory, "", ErrorKind::Other));
+            }
+            ControlFlow::Continue(())
+        });
+        assert!(made.is_err() && is_planned, "seed {seed}");
+        let Case { memory, database, graph, .. } = case;
+        drop(database);
+        let array_files =
+            || memory.list().unwrap().iter().filter(|name| name.starts_with("array-")).count();
+        let before = array_files();
+        let next = check_found(memory.clone(), &graph, &format!("seed {seed}, after the kill"));
+        removed += before - array_files();
+        let check_cut = |at: &str| {
+            let found = memory.crash(|unsynced| match unsynced {
+                Unsynced::Name(FILE_NAME) => CrashOutcome::Lost,
+                _ => CrashOutcome::Kept,
+            });
+            check_found(found, &graph, &format!("seed {seed}, {at}, after the power cut"));
+        };
+        check_cut("opened");
+        // What only the old manifest names is free.
+        segment_ids().into_iter().for_each(|id| next.merge(id).unwrap());
+        check_cut("merged");
+    }
+    assert!(removed > 0, "no file is the old manifest's alone");
 }
 
 #[test]

@@ -32,6 +32,7 @@ use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use evergraph_storage::view::View;
 use std::io::ErrorKind;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -77,6 +78,29 @@ fn a_checkpoint_writes_the_records_that_no_file_holds_and_nothing_else() {
     }
     assert_eq!(database.checkpoint().unwrap().bytes_written, 0);
     assert_eq!(section(&directory).segments.iter().map(|segment| segment.runs.len()).sum::<usize>(), 3);
+}
+
+/// What a merge took while the checkpoint was made is in the log as well, which goes as far as the bodies.
+#[test]
+fn commits_that_a_body_has_before_its_checkpoint_covers_them_are_there_once() {
+    let directory = MemoryDirectory::new("db");
+    let database = open(&directory);
+    database.append(&people(0)[..4]).unwrap();
+    let insert = |target| Mutation::InsertEdge { edge: edge(0, target), properties: Properties::EMPTY };
+    database.append(&[insert(1)]).unwrap();
+    let mut is_first = true;
+    let made = database.checkpoint_with(&mut |_| {
+        if std::mem::take(&mut is_first) {
+            database.append(&[insert(2), insert(3)]).unwrap();
+            database.engine.merge_everything();
+        }
+        ControlFlow::Continue(())
+    });
+    let made = made.unwrap();
+    assert!(made.need > made.covered_through, "{made:?}");
+    let reopened = Database::open(Arc::new(directory.power_cut()), Durability::None)
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(reopened.graph(), database.model());
 }
 
 /// Each change of a text replaces one: what replay merged away makes room for what follows.

@@ -1,6 +1,7 @@
 //! Medium: a memory together with a count of the lines written back to it and of the fences.
 
 use crate::memory::region::{Domain, LINE_BYTES, LINE_WORDS, Memory, Region as _};
+use crate::memory::site::{Site, Step};
 use std::ops::Range;
 
 /// What the array has written back since it was opened or created.
@@ -38,8 +39,11 @@ impl<M: Memory> Medium<M> {
 
     /// Writes back the lines of `words`, unless stores are durable without it.
     #[inline]
-    pub(crate) fn write_back(&mut self, region: &M::Region, words: Range<usize>) {
+    pub(crate) fn write_back(&mut self, site: Site, region: &M::Region, words: Range<usize>) {
         if words.is_empty() || self.memory.domain() == Domain::Eadr {
+            return;
+        }
+        if !self.memory.takes(site, Step::WriteBack) {
             return;
         }
         let lines = (words.end - 1) / LINE_WORDS - words.start / LINE_WORDS + 1;
@@ -49,15 +53,18 @@ impl<M: Memory> Medium<M> {
 
     /// Waits for what was written back.
     #[inline]
-    pub(crate) fn fence(&mut self) {
+    pub(crate) fn fence(&mut self, site: Site) {
+        if !self.memory.takes(site, Step::Fence) {
+            return;
+        }
         self.traffic.fences += 1;
         self.memory.fence();
     }
 
     /// Stores one word, durably.
-    pub(crate) fn store_durably(&mut self, region: &M::Region, word: usize, value: u64) {
+    pub(crate) fn store_durably(&mut self, site: Site, region: &M::Region, word: usize, value: u64) {
         region.store(word, value);
-        self.write_back(region, word..word + 1);
-        self.fence();
+        self.write_back(site, region, word..word + 1);
+        self.fence(site);
     }
 }

@@ -6,6 +6,7 @@
 //! heap        ordinary memory, kept while the program runs
 //! simulated   ordinary memory that can lose power, for tests
 //! medium      a memory with a count of what was written back
+//! site        every place that writes back and fences, by name
 //! ```
 
 pub mod file;
@@ -13,3 +14,4 @@ pub mod heap;
 pub mod medium;
 pub mod region;
 pub mod simulated;
+pub mod site;

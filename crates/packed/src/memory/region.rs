@@ -14,6 +14,7 @@
 //!
 //! Source: DGAP (SC 2023), section 2.1.3.
 
+use crate::memory::site::{Site, Step};
 use evergraph_graph::error::Result;
 use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 use std::ops::Range;
@@ -125,6 +126,12 @@ pub trait Memory: Send + Sync {
 
     /// Waits until every line that this thread wrote back before is durable.
     fn fence(&self);
+
+    /// Whether the array takes this step. Only memory of tests says no, to show what a power cut does then.
+    #[inline]
+    fn takes(&self, _site: Site, _step: Step) -> bool {
+        true
+    }
 }
 
 /// The same memory, for who shares it.
@@ -159,5 +166,10 @@ impl<M: Memory> Memory for &M {
     #[inline]
     fn fence(&self) {
         (**self).fence();
+    }
+
+    #[inline]
+    fn takes(&self, site: Site, step: Step) -> bool {
+        (**self).takes(site, step)
     }
 }

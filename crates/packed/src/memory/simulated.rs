@@ -11,13 +11,16 @@
 //! and an observer that is called before every fence, allocation and release sees every power cut.
 //!
 //! In the eADR domain every store is durable at once: there is one image.
+//!
+//! One write-back or fence of the array can be left out, by its [`Site`]; images leave it out as well.
 
 use crate::memory::heap::missing;
 use crate::memory::region::{Domain, LINE_WORDS, Memory, Region};
+use crate::memory::site::{Site, Step};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::split_mix::mix;
 use evergraph_storage::sync::Mutex;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -29,7 +32,15 @@ type Observer = Box<dyn FnMut(&SimulatedMemory) + Send>;
 pub struct SimulatedMemory {
     contents: Arc<Mutex<Contents>>,
     observer: Arc<Mutex<Option<Observer>>>,
+    /// Shared with all images.
+    steps: Arc<Mutex<Steps>>,
     domain: Domain,
+}
+
+#[derive(Default)]
+struct Steps {
+    left_out: Option<(Site, Step)>,
+    reached: BTreeSet<(Site, Step)>,
 }
 
 #[derive(Default)]
@@ -70,7 +81,7 @@ impl SimulatedMemory {
     /// No regions yet.
     #[must_use]
     pub fn new(domain: Domain) -> Self {
-        Self { contents: Arc::default(), observer: Arc::default(), domain }
+        Self { contents: Arc::default(), observer: Arc::default(), steps: Arc::default(), domain }
     }
 
     /// Calls `observer` right before every fence, allocation and release from now on. It may take images, but not use
@@ -87,6 +98,17 @@ impl SimulatedMemory {
     /// Refuses every allocation after `count` more.
     pub fn limit_allocations(&self, count: u64) {
         self.contents.lock().allocations_left = Some(count);
+    }
+
+    /// Leaves out this step from now on, here and on images; an earlier one no longer.
+    pub fn leave_out(&self, site: Site, step: Step) {
+        self.steps.lock().left_out = Some((site, step));
+    }
+
+    /// The steps that the array came to, here and on images, whether they were left out or not.
+    #[must_use]
+    pub fn reached(&self) -> BTreeSet<(Site, Step)> {
+        self.steps.lock().reached.clone()
     }
 
     /// Number of stores that are not durable.
@@ -136,6 +158,7 @@ impl SimulatedMemory {
             SimulatedMemory {
                 contents: Arc::new(Mutex::new(contents)),
                 observer: Arc::default(),
+                steps: Arc::clone(&self.steps),
                 domain: self.domain,
             }
         };
@@ -290,6 +313,12 @@ impl Memory for SimulatedMemory {
                 words.make_durable(line, stores);
             }
         }
+    }
+
+    fn takes(&self, site: Site, step: Step) -> bool {
+        let mut steps = self.steps.lock();
+        steps.reached.insert((site, step));
+        steps.left_out != Some((site, step))
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::layout::Layout;
 use crate::memory::medium::Medium;
 use crate::memory::region::{Memory, Region as _};
+use crate::memory::site::Site;
 use crate::rebalance::moves::Moves;
 use crate::rebalance::plan::{Plan, PlanState, damaged, state};
 use crate::rebalance::undo::{back_up, newest};
@@ -79,8 +80,8 @@ fn go_on<M: Memory>(
         for (at, word) in words.iter().enumerate().take(end).skip(start) {
             region.store(first + at, *word);
         }
-        medium.write_back(region, first + start..first + end);
-        medium.fence();
+        medium.write_back(Site::Chunk, region, first + start..first + end);
+        medium.fence(Site::Chunk);
         undo_slot = 1 - undo_slot;
     }
     plan.end(medium, region, layout);

@@ -102,32 +102,35 @@ impl Moves {
 
     /// The words that hold the slots of a chunk, as they are to be; slots beside the chunk stay as they are.
     pub(crate) fn words<R: Region>(&self, region: &R, layout: &Layout, chunk: &Range<u64>) -> Vec<u64> {
-        let slots = chunk.start / 2 * 2..chunk.end.next_multiple_of(2);
-        let mut row = self.new_starts.partition_point(|start| *start <= chunk.start) - 1;
         let load = |slot: u64| half(region.load(layout.word_of(slot)), slot);
-        let mut words = Vec::with_capacity((slots.end - slots.start) as usize / 2);
-        let mut word = 0;
-        for slot in slots {
-            let value = if chunk.contains(&slot) {
-                while self.new_starts[row + 1] <= slot {
-                    row += 1;
-                }
-                let (offset, (old_start, length)) = (slot - self.new_starts[row], self.old[row]);
-                if offset < length {
-                    load(old_start + offset)
-                } else {
-                    let at = self.log_ends[row] + (offset - length) as usize;
-                    if at < self.log_ends[row + 1] { self.log_slots[at] } else { GAP }
-                }
-            } else {
-                load(slot)
-            };
-            word |= u64::from(value) << (32 * (slot % 2));
-            if slot % 2 == 1 {
-                words.push(word);
-                word = 0;
-            }
+        let mut slots = Vec::with_capacity((chunk.end - chunk.start) as usize + 2);
+        if chunk.start % 2 == 1 {
+            slots.push(load(chunk.start - 1));
         }
+        let mut row = self.new_starts.partition_point(|start| *start <= chunk.start) - 1;
+        let mut slot = chunk.start;
+        while slot < chunk.end {
+            // The part of a list's room that is in the chunk: pivot and edges, records, gaps.
+            let end = self.new_starts[row + 1].min(chunk.end);
+            let (new_start, (old_start, length)) = (self.new_starts[row], self.old[row]);
+            let (log_start, log_slots) =
+                (new_start + length, &self.log_slots[self.log_ends[row]..self.log_ends[row + 1]]);
+            let array_end = log_start.clamp(slot, end);
+            slots.extend((slot..array_end).map(|slot| load(old_start + (slot - new_start))));
+            let log_end = (log_start + log_slots.len() as u64).clamp(array_end, end);
+            if array_end < log_end {
+                let in_log = |slot: u64| (slot - log_start) as usize;
+                slots.extend_from_slice(&log_slots[in_log(array_end)..in_log(log_end)]);
+            }
+            slots.resize(slots.len() + (end - log_end) as usize, GAP);
+            slot = end;
+            row += 1;
+        }
+        if chunk.end % 2 == 1 {
+            slots.push(load(chunk.end));
+        }
+        let (pairs, _) = slots.as_chunks::<2>();
+        let words = pairs.iter().map(|[lower, upper]| u64::from(*lower) | u64::from(*upper) << 32).collect();
         debug_assert!(
             self.slots.start <= chunk.start && chunk.end <= self.slots.end,
             "chunks are in the window"

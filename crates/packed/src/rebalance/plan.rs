@@ -12,6 +12,7 @@
 use crate::layout::Layout;
 use crate::memory::medium::Medium;
 use crate::memory::region::{LINE_WORDS, Memory, Region};
+use crate::memory::site::Site;
 use crate::section_log::{advance, checked_generation, next_generation};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_storage::planted::{Bug, planted};
@@ -106,9 +107,9 @@ impl Plan {
             region.store(end, word);
             end += 1;
         }
-        medium.write_back(region, first..end);
+        medium.write_back(Site::Plan, region, first..end);
         if !planted(Bug::PackedPlanNotFenced) {
-            medium.fence();
+            medium.fence(Site::Plan);
         }
         self.store_state(medium, region, layout, PlanState::Active);
     }
@@ -120,8 +121,13 @@ impl Plan {
         layout: &Layout,
         state: PlanState,
     ) {
+        let site = match state {
+            PlanState::Active => Site::PlanActive,
+            PlanState::Moved => Site::PlanMoved,
+            PlanState::Idle => Site::PlanIdle,
+        };
         if !planted(Bug::PackedNoPlan) {
-            medium.store_durably(region, layout.plan(), self.state_word(state));
+            medium.store_durably(site, region, layout.plan(), self.state_word(state));
         }
     }
 
@@ -142,7 +148,7 @@ impl Plan {
         for (at, log) in self.logs.iter().enumerate().filter(|(_, log)| log.has_records) {
             advance(medium, region, layout, self.first_section + at, log.generation);
         }
-        medium.fence();
+        medium.fence(Site::LogGeneration);
     }
 
     /// The generation of a section's log when the plan has ended.

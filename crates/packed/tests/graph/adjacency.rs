@@ -1,7 +1,7 @@
 //! Adjacency: a graph as plain lists, to compare a packed graph with.
 
 use evergraph_graph::id::Direction;
-use evergraph_graph::topology::{PieceBuffer, Topology as _, Visit};
+use evergraph_graph::topology::{Piece, PieceBuffer, Topology as _, Turn, Visit};
 use evergraph_packed::graph::PackedGraph;
 use evergraph_packed::memory::region::Memory;
 use evergraph_packed::view::View;
@@ -41,7 +41,7 @@ impl Adjacency {
         let lists = Self((0..bound).map(|vertex| view.neighbors(vertex).unwrap()).collect());
         let mut visited = Self::with_vertices(bound);
         let mut buffer = PieceBuffer::default();
-        let visitor = |vertex: u32, piece: evergraph_graph::topology::Piece<'_>| {
+        let visitor = |vertex: u32, piece: Piece<'_>| {
             visited.0[vertex as usize].extend(piece.neighbors);
             Visit::Continue
         };
@@ -53,6 +53,29 @@ impl Adjacency {
         let cuts = view.cuts(5);
         assert!(cuts.is_sorted() && cuts.len() == 6 && (cuts[0], cuts[5]) == (0, bound), "{cuts:?}");
         assert_eq!(view.edge_count(), lists.edges(), "edges are counted as they are");
+        assert_eq!(Self::of_pieces(view, &cuts), lists, "pieces and look-ups differ");
+        lists
+    }
+
+    /// What a view shows if pieces may come apart, part by part. What comes apart is newer than what doesn't.
+    fn of_pieces<M: Memory>(view: &View<M>, cuts: &[u32]) -> Self {
+        let (mut lists, mut apart) = (Self::with_vertices(view.bound()), Self::with_vertices(view.bound()));
+        for cut in cuts.windows(2) {
+            // The lists before this vertex have begun or are over.
+            let mut begun = cut[0];
+            let visitor = |vertex: u32, piece: Piece<'_>, turn: Turn| {
+                if turn == Turn::Apart {
+                    assert!((begun..cut[1]).contains(&vertex), "a piece of {vertex} comes too late");
+                    apart.0[vertex as usize].extend(piece.neighbors);
+                } else {
+                    assert!(vertex + 1 >= begun && vertex < cut[1], "{vertex} comes out of order");
+                    begun = vertex + 1;
+                    lists.0[vertex as usize].extend(piece.neighbors);
+                }
+            };
+            view.visit_pieces(Direction::Out, cut[0]..cut[1], &mut PieceBuffer::default(), visitor).unwrap();
+        }
+        lists.0.iter_mut().zip(apart.0).for_each(|(list, apart)| list.extend(apart));
         lists
     }
 }

@@ -1,6 +1,7 @@
 //! Cut: a packed graph beside plain lists, whose power fails wherever it can.
 
 use crate::adjacency::Adjacency;
+use evergraph_graph::error::ErrorKind;
 use evergraph_packed::graph::PackedGraph;
 use evergraph_packed::memory::region::{Domain, Memory as _};
 use evergraph_packed::memory::simulated::SimulatedMemory;
@@ -36,7 +37,11 @@ pub struct PowerCuts {
 
 impl PowerCuts {
     pub fn new(domain: Domain, options: &Options, images_max: usize) -> Self {
-        let memory = SimulatedMemory::new(domain);
+        Self::on(SimulatedMemory::new(domain), options, images_max)
+    }
+
+    /// On empty memory.
+    pub fn on(memory: SimulatedMemory, options: &Options, images_max: usize) -> Self {
         let graph = PackedGraph::create(memory.clone(), options).unwrap();
         let lists = Adjacency::with_vertices(options.vertices);
         let checker = Checker {
@@ -53,9 +58,14 @@ impl PowerCuts {
 
     /// Cuts the power of recoveries, too.
     pub fn with_cuts_during_recovery(mut self, images: usize) -> Self {
+        self.cut_recoveries(images);
+        self
+    }
+
+    /// Cuts the power of recoveries from now on, with so many images at each fence.
+    pub fn cut_recoveries(&mut self, images: usize) {
         self.checker.images_of_recovery = images;
         self.observe();
-        self
     }
 
     fn observe(&self) {
@@ -110,6 +120,38 @@ impl PowerCuts {
         self.run(after, |graph| graph.insert_vertex(vertex).unwrap());
     }
 
+    /// Inserts edges of `vertex`, of which none is in a log, until the next one goes there.
+    pub fn fill(&mut self, vertex: u32) {
+        while self.graph().place_of(vertex).unwrap().gaps > 0 {
+            self.insert(vertex, 0);
+        }
+        assert_eq!(self.graph().place_of(vertex).unwrap().in_log, 0, "what was inserted went into gaps");
+    }
+
+    /// Spreads the section of `vertex` anew.
+    pub fn rebalance(&mut self, vertex: u32) {
+        let lists = self.lists.clone();
+        self.run(lists, |graph| graph.rebalance_section_of(vertex).unwrap());
+    }
+
+    /// Gives all logs, which are empty, this generation, and opens the graph again.
+    pub fn set_generations(&mut self, generation: u64) {
+        let statistics = self.graph().statistics();
+        assert_eq!(statistics.logged, 0, "logs are empty");
+        self.rebalances += statistics.rebalances;
+        self.graph = None;
+        // Logs are of equal lengths, and the edge array follows them to the end of its region.
+        let region = *self.memory.numbers().unwrap().last().unwrap();
+        let first_log = (statistics.bytes - 4 * statistics.slots - statistics.log_bytes) / 8;
+        let log_words = statistics.log_bytes / 8 / u64::from(statistics.sections);
+        for section in 0..u64::from(statistics.sections) {
+            self.memory.damage(region, (first_log + section * log_words) as usize, generation);
+        }
+        let (graph, _) = PackedGraph::open(self.memory.clone(), Reopening::Saved).unwrap();
+        assert_eq!(Adjacency::of(&graph), self.lists, "with logs of another generation");
+        self.graph = Some(graph);
+    }
+
     /// Shuts down and opens again; the power may fail meanwhile.
     pub fn reopen(&mut self) {
         let graph = self.graph.take().unwrap();
@@ -149,6 +191,32 @@ impl Checker {
             go_on(image, graph, found, seed);
         }
     }
+}
+
+/// Cuts the power of a creation on empty memory; how many images had no graph, and how many had it.
+pub fn cut_creation(memory: &SimulatedMemory, options: &Options, images_max: usize) -> [u64; 2] {
+    let options = *options;
+    let counts = Arc::new(Mutex::new([0; 2]));
+    let seen = Arc::clone(&counts);
+    memory.observe(move |memory| {
+        memory.for_each_image(images_max, 5, |image| {
+            let opened = PackedGraph::open(image.clone(), Reopening::Saved);
+            let is_there = match &opened {
+                Ok((graph, _)) => Adjacency::of(graph) == Adjacency::with_vertices(options.vertices),
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::NotFound, "after a power cut: {error}");
+                    PackedGraph::create(image, &options).unwrap().insert_edge(3, 4).unwrap();
+                    false
+                }
+            };
+            assert_eq!(is_there, opened.is_ok(), "after a power cut half a graph is there");
+            seen.lock()[usize::from(is_there)] += 1;
+        });
+    });
+    PackedGraph::create(memory.clone(), &options).unwrap();
+    memory.ignore();
+    let counts = counts.lock();
+    *counts
 }
 
 /// Inserts into a graph that was recovered, some of it into logs, and recovers it once more.

@@ -9,18 +9,13 @@
 #[path = "../graph/adjacency.rs"]
 mod adjacency;
 mod cut;
+mod left_out;
 
-use crate::adjacency::Adjacency;
-use crate::cut::PowerCuts;
-use evergraph_graph::error::ErrorKind;
+use crate::cut::{PowerCuts, cut_creation};
 use evergraph_graph::split_mix::mix;
-use evergraph_packed::graph::PackedGraph;
 use evergraph_packed::memory::region::Domain;
 use evergraph_packed::memory::simulated::SimulatedMemory;
 use evergraph_packed::options::Options;
-use evergraph_packed::recovery::Reopening;
-use evergraph_storage::sync::Mutex;
-use std::sync::Arc;
 
 /// Small logs and undo slots, so that a rebalance has many chunks and comes often.
 fn options(vertices: u32, edges: u64) -> Options {
@@ -91,26 +86,7 @@ fn a_power_cut_leaves_the_graph_as_before_a_change_or_as_after_it_where_caches_s
 
 #[test]
 fn a_power_cut_during_creation_leaves_the_graph_or_room_for_it() {
-    let memory = SimulatedMemory::new(Domain::Adr);
-    let counts = Arc::new(Mutex::new([0, 0]));
-    let seen = Arc::clone(&counts);
-    memory.observe(move |memory| {
-        memory.for_each_image(200, 5, |image| {
-            let opened = PackedGraph::open(image.clone(), Reopening::Saved);
-            let is_there = match &opened {
-                Ok((graph, _)) => Adjacency::of(graph) == Adjacency::with_vertices(9),
-                Err(error) => {
-                    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
-                    PackedGraph::create(image, &options(9, 20)).unwrap().insert_edge(3, 4).unwrap();
-                    false
-                }
-            };
-            assert_eq!(is_there, opened.is_ok(), "half a graph");
-            seen.lock()[usize::from(is_there)] += 1;
-        });
-    });
-    PackedGraph::create(memory.clone(), &options(9, 20)).unwrap();
-    let [without, with] = *counts.lock();
+    let [without, with] = cut_creation(&SimulatedMemory::new(Domain::Adr), &options(9, 20), 200);
     assert!(without > 60 && with >= 1, "{without} power cuts before the graph was there, {with} after");
 }
 

@@ -1,6 +1,7 @@
 //! Random changes of real databases, from several sessions: the graph is what SQL says, every vertex, edge and property.
 //!
-//! `EVERGRAPH_REPLICA_CHANGES` sets the number of changed rows of each database (600), `EVERGRAPH_REPLICA_SEED` the statements.
+//! `EVERGRAPH_REPLICA_CHANGES` sets the number of changed rows of each database (10,000),
+//! `EVERGRAPH_REPLICA_SEED` the statements.
 
 use crate::data_sets::DataSet;
 use crate::follower::{Follower, catch_up};
@@ -24,7 +25,7 @@ const SESSIONS: u64 = 4;
 /// How often they rest, so that both sides can be compared.
 const ROUNDS: u64 = 2;
 /// Changed rows of one database.
-const CHANGES: u64 = 600;
+const CHANGES: u64 = 10_000;
 /// Changed rows between two comparisons in a long run.
 const ROUND_CHANGES_MAX: u64 = 10_000;
 /// Seven of eight rentals go, with what was paid for them: comparisons read all rows.

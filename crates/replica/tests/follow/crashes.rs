@@ -15,16 +15,24 @@ use std::time::{Duration, Instant};
 
 /// What ends a wait that a test does not expect to end.
 const WAIT_MAX: Duration = Duration::from_secs(60);
-/// Histories of this test, with some 400 power cuts; `EVERGRAPH_REPLICA_HISTORIES` says another number.
+/// Histories of this test, with 2,000 power cuts; `EVERGRAPH_REPLICA_HISTORIES` says another number.
 const HISTORIES: u64 = 160;
+/// The history with the number n has `CUTS_MIN + n % CUTS_RANGE` power cuts: the last life, to the end of the script, takes longer
+/// than many that are cut.
+const CUTS_MIN: u64 = 4;
+const CUTS_RANGE: u64 = 18;
+/// Power cuts of a history on average, at least, at whichever number a run begins.
+const AVERAGE_CUTS_MIN: u64 = 12;
 /// Until so many times as many histories were played, a load is awaited that changed vertices.
 const HISTORIES_FACTOR_MAX: u64 = 5;
 /// Histories at a time: they wait more than they compute.
 const THREADS: usize = 4;
 /// How long a replica lives at most until power is cut, in microseconds.
-const LIFE_US_MAX: u64 = 20_000;
-/// Transactions of one history.
-const TRANSACTIONS: u64 = 40;
+const LIFE_US_MAX: u64 = 14_000;
+/// Between two looks of a reader, which takes the processor from the replica.
+const LOOK_EVERY: Duration = Duration::from_micros(100);
+/// Transactions of one history: most of its lives end before them.
+const TRANSACTIONS: u64 = 60;
 
 fn histories() -> u64 {
     match std::env::var("EVERGRAPH_REPLICA_HISTORIES") {
@@ -50,6 +58,8 @@ fn crash(directory: &MemoryDirectory, random: &mut u64) -> MemoryDirectory {
 struct Tally {
     histories: AtomicU64,
     power_cuts: AtomicU64,
+    /// Power cuts before the source had sent all.
+    early_cuts: AtomicU64,
     /// Bulk loads that changed properties of vertices that were there.
     changing_loads: AtomicU64,
 }
@@ -66,7 +76,7 @@ fn play(seed: u64, tally: &Tally) {
     let mut random = seed;
     let scenario = Scenario::new(&mut random, TRANSACTIONS, Faults::Random);
     let mut directory = MemoryDirectory::new("replica");
-    let cuts = below(&mut random, 6);
+    let cuts = CUTS_MIN + seed % CUTS_RANGE;
     for life in 0.. {
         let durability = match below(&mut random, 4) {
             0 => Durability::Sync,
@@ -91,15 +101,22 @@ fn play(seed: u64, tally: &Tally) {
             break;
         }
         let (began, time) = (Instant::now(), Duration::from_micros(below(&mut random, LIFE_US_MAX)));
-        while began.elapsed() < time {
-            scenario.check(&database.snapshot());
-            for epoch in replica.epochs() {
-                if let Some(snapshot) = replica.open_epoch(epoch.number) {
-                    assert_eq!(scenario.check(&snapshot), epoch.position.end);
-                }
+        for look in 0.. {
+            if began.elapsed() >= time {
+                break;
             }
+            scenario.check(&database.snapshot());
+            // One epoch at each look, in turn.
+            let epochs = replica.epochs();
+            if let Some(epoch) = epochs.get(look % epochs.len().max(1))
+                && let Some(snapshot) = replica.open_epoch(epoch.number)
+            {
+                assert_eq!(scenario.check(&snapshot), epoch.position.end);
+            }
+            std::thread::sleep(LOOK_EVERY);
         }
         directory = cut.off(|| crash(&directory, &mut random));
+        tally.early_cuts.fetch_add(u64::from(scenario.source.steps_left() > 0), Ordering::Relaxed);
         tally.count_loads(&replica);
         drop(replica);
     }
@@ -164,12 +181,17 @@ fn power_cuts_lose_and_double_nothing_and_confirm_nothing_early() {
             });
         }
     });
-    let [played, power_cuts, changing_loads] =
-        [tally.histories, tally.power_cuts, tally.changing_loads].map(AtomicU64::into_inner);
-    println!("{power_cuts} power cuts in {played} histories, {changing_loads} loads that changed vertices");
+    let [played, power_cuts, early_cuts, changing_loads] =
+        [tally.histories, tally.power_cuts, tally.early_cuts, tally.changing_loads]
+            .map(AtomicU64::into_inner);
+    println!(
+        "{power_cuts} power cuts in {played} histories, {early_cuts} of them before the source had sent all, {changing_loads} loads \
+         that changed vertices"
+    );
     assert!(changing_loads > 0 || !is_whole, "no load changed vertices that were there");
-    // Two and a half each, on average.
-    assert!(power_cuts >= 2 * played || !is_whole, "fewer power cuts than promised");
+    assert!(power_cuts >= AVERAGE_CUTS_MIN * played || !is_whole, "fewer power cuts than promised");
+    // Once the source has sent all, a cut meets syncs and confirmations alone.
+    assert!(3 * early_cuts > power_cuts || !is_whole, "few power cuts in the middle of a script");
 }
 
 #[test]

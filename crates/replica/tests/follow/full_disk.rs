@@ -3,7 +3,7 @@
 
 use crate::follower::{Follower, WAIT_MAX, catch_up};
 use crate::postgres::{TABLES, assert_equal};
-use crate::server::{TestServer, run_sql};
+use crate::server::{TestServer, run_sql, skipped};
 use crate::shop;
 use evergraph::{Options, ReadByName as _};
 use evergraph_replica::follow::replica::Replica;
@@ -30,7 +30,7 @@ impl SmallDisk {
             return Some(Self(folder));
         }
         // `a_full_disk_is_waited_out_and_nothing_is_lost` of failures.rs needs no disk.
-        std::io::stderr().write_all(b"skipped: this process may not mount a disk of its own\n").unwrap();
+        skipped("this process may not mount a disk of its own");
         None
     }
 

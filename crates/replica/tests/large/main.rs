@@ -2,6 +2,8 @@
 //! peak it reads.
 //!
 //! `EVERGRAPH_REPLICA_LARGE_ROWS` says how many rows: 60,000 in all tests, three million in `make replica-long`.
+//! `EVERGRAPH_REPLICA_LARGE_MEMORY` says how many mebibytes its changed rows may take: 4, so that it is loaded from a file; 1024 is
+//! the program's default.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]

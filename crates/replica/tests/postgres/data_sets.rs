@@ -1,9 +1,8 @@
 //! Real databases for tests: Pagila, Northwind and the relations of LDBC SNB, at `EVERGRAPH_DATA` or beside the workspace.
 
-use crate::server::TestDatabase;
+use crate::server::{TestDatabase, skipped};
 use evergraph_files::import::mapping::document::Mapping;
 use evergraph_files::import::mapping::table::TableRule;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -38,10 +37,7 @@ impl DataSet {
         }
         let missing = format!("no data set at {}: set EVERGRAPH_DATA", folder.display());
         assert!(std::env::var_os("CI").is_none(), "{missing}");
-        let thread = std::thread::current();
-        let line = format!("skipped: {}: {missing}\n", thread.name().unwrap_or("a test"));
-        // Not by `println!`, which a passing test keeps to itself.
-        std::io::stderr().write_all(line.as_bytes()).unwrap();
+        skipped(&missing);
         None
     }
 

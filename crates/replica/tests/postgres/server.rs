@@ -189,8 +189,13 @@ impl Certificates {
 
 fn skip() {
     assert!(std::env::var_os("CI").is_none(), "{HOW_TO_INSTALL}");
+    skipped(HOW_TO_INSTALL);
+}
+
+/// Says that this test is skipped, and why.
+pub fn skipped(why: &str) {
     let thread = std::thread::current();
-    let line = format!("skipped: {}: {HOW_TO_INSTALL}\n", thread.name().unwrap_or("a test"));
+    let line = format!("skipped: {}: {why}\n", thread.name().unwrap_or("a test"));
     // Not by `println!`, which a passing test keeps to itself.
     std::io::stderr().write_all(line.as_bytes()).unwrap();
 }

@@ -20,8 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// How often the log of a database that follows a source is synced, as by `evergraph replica run`: what a crash takes is sent
-/// again.
+/// How often the log of a database that follows a source is synced; what a crash takes is sent again.
 const REPLICA_DURABILITY: Durability = Durability::Interval(Duration::from_millis(100));
 
 /// A database under its name.

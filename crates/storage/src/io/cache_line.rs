@@ -100,6 +100,7 @@ impl CacheLines {
     ///
     /// Cost: an instruction a line.
     #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, loom))))]
+    #[inline]
     pub fn write_back(self, words: &[AtomicU64]) {
         use std::arch::asm;
 
@@ -131,10 +132,12 @@ impl CacheLines {
 
     /// As on a processor, without an instruction.
     #[cfg(any(miri, shuttle, loom))]
+    #[inline]
     pub fn write_back(self, _words: &[AtomicU64]) {}
 
     /// As on a processor; no value of this type is there to call it.
     #[cfg(not(any(target_arch = "x86_64", miri, shuttle, loom)))]
+    #[inline]
     pub fn write_back(self, _words: &[AtomicU64]) {
         match self.0 {}
     }
@@ -143,6 +146,7 @@ impl CacheLines {
     ///
     /// Cost: some hundred nanoseconds on persistent memory; in DRAM, those of the write-backs that are under way.
     #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, loom))))]
+    #[inline]
     pub fn fence(self) {
         // SAFETY: every x86-64 processor has the instruction. It touches neither memory nor registers nor flags; not
         // `nomem`, so that the compiler keeps stores on their side of it.
@@ -152,10 +156,12 @@ impl CacheLines {
 
     /// As on a processor, without an instruction.
     #[cfg(any(miri, shuttle, loom))]
+    #[inline]
     pub fn fence(self) {}
 
     /// As on a processor; no value of this type is there to call it.
     #[cfg(not(any(target_arch = "x86_64", miri, shuttle, loom)))]
+    #[inline]
     pub fn fence(self) {
         match self.0 {}
     }

@@ -5,6 +5,7 @@
 //! sync_data   nothing, but for a file that grew                      its length is the file system's
 //! names       as on a disk                                           sync_directory
 //! unit        a cache line: 64 bytes
+//! counts      lines written back and fences, by kind of file
 //! ```
 //!
 //! The file system must accept `MAP_SYNC` (ext4 and XFS mounted with `dax`): then a line that was written back stays, with
@@ -17,16 +18,17 @@
 //!
 //! Source: DGAP (SC 2023), section 2.1; mmap(2), `MAP_SYNC`.
 
-use crate::io::cache_line::CacheLines;
+use crate::io::cache_line::{CacheLines, LINE_BYTES};
 use crate::io::directory::{Directory, File, LockGuard, LockState, OpenMode, check_alignment};
 use crate::io::disk::{DiskDirectory, allocate};
 use crate::io::error::{IoError, Operation};
 use crate::io::mapping::{ByteMapping, StoreOrder, WORD_BYTES, WordMapping};
 use crate::io::write_unit::WriteUnit;
-use crate::sync::RwLock;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Mutex, RwLock};
 #[cfg(target_os = "linux")]
 use rustix::io::Errno;
+use std::collections::BTreeMap;
 #[cfg(target_os = "linux")]
 use std::fs;
 use std::fs::File as SystemFile;
@@ -44,6 +46,9 @@ const PROBE_BYTES: u64 = 4096;
 #[cfg(target_os = "linux")]
 const SYSTEM: &str = "/sys";
 
+/// Words of a cache line.
+const LINE_WORDS: usize = LINE_BYTES / WORD_BYTES;
+
 /// What becomes of a directory that is not on persistent memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Emulation {
@@ -60,6 +65,32 @@ pub enum Emulation {
 pub struct DaxDirectory {
     inner: DiskDirectory,
     access: Access,
+    /// By kind of file: locked where one is opened, never where one is written.
+    counters: Mutex<BTreeMap<String, Arc<WriteBackCounters>>>,
+}
+
+/// What was written back to files of one kind since the directory was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WriteBackCounts {
+    /// Cache lines; a line counts each time. None where caches survive a power cut.
+    pub lines: u64,
+    /// Fences: one a write.
+    pub fences: u64,
+}
+
+impl WriteBackCounts {
+    /// Bytes of the lines.
+    #[must_use]
+    pub fn bytes(self) -> u64 {
+        self.lines * LINE_BYTES as u64
+    }
+}
+
+/// The same while it is counted. Relaxed: they are for people, and nobody decides by them.
+#[derive(Debug, Default)]
+struct WriteBackCounters {
+    lines: AtomicU64,
+    fences: AtomicU64,
 }
 
 /// How its files are written.
@@ -99,7 +130,7 @@ impl DaxDirectory {
             }
         };
         let caches_persist = order != StoreOrder::PageCache && caches_persist(&inner)?;
-        Ok(Self { inner, access: Access { lines, order, caches_persist } })
+        Ok(Self { inner, access: Access { lines, order, caches_persist }, counters: Mutex::default() })
     }
 
     /// Whether a power cut spares the processor's caches (eADR), as the system says of the device. Then a store is durable as soon
@@ -115,10 +146,27 @@ impl DaxDirectory {
         self.access.order == StoreOrder::PageCache
     }
 
+    /// What was written back so far, by kind of file: the part of a name ahead of its number, `log` of `log-7`. A file that was
+    /// renamed counts as what it was opened as. Stores to shared words, which promise nothing, are not counted.
+    #[must_use]
+    pub fn write_backs(&self) -> BTreeMap<String, WriteBackCounts> {
+        let counted = |counters: &WriteBackCounters| WriteBackCounts {
+            lines: counters.lines.load(Ordering::Relaxed),
+            fences: counters.fences.load(Ordering::Relaxed),
+        };
+        self.counters.lock().iter().map(|(kind, counters)| (kind.clone(), counted(counters))).collect()
+    }
+
+    fn counters_of(&self, name: &str) -> Arc<WriteBackCounters> {
+        let kind = name.split('-').next().unwrap_or(name);
+        Arc::clone(self.counters.lock().entry(kind.to_owned()).or_default())
+    }
+
     fn file(&self, operation: Operation, name: &str, mode: OpenMode) -> Result<Arc<dyn File>, IoError> {
         let (path, file) = self.inner.open_system_file(operation, name, mode)?;
         let (mapping, is_grown) = (RwLock::new(None), AtomicBool::new(false));
-        Ok(Arc::new(DaxFile { path, file, mode, access: self.access, mapping, is_grown }))
+        let counters = self.counters_of(name);
+        Ok(Arc::new(DaxFile { path, file, mode, access: self.access, counters, mapping, is_grown }))
     }
 }
 
@@ -254,6 +302,7 @@ struct DaxFile {
     file: SystemFile,
     mode: OpenMode,
     access: Access,
+    counters: Arc<WriteBackCounters>,
     /// The file and its length in bytes when it was mapped last; none before it is written.
     mapping: RwLock<Option<(WordMapping, u64)>>,
     /// Whether its length may not be durable. Set after it changed (Release), taken before it is synced (Acquire).
@@ -304,8 +353,12 @@ impl DaxFile {
         }
         if !self.access.caches_persist {
             self.access.lines.write_back(&words[first..end]);
+            // The mapping begins at a page, and so at a line.
+            let lines = end.div_ceil(LINE_WORDS) - first / LINE_WORDS;
+            self.counters.lines.fetch_add(lines as u64, Ordering::Relaxed);
         }
         self.access.lines.fence();
+        self.counters.fences.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -465,6 +518,33 @@ mod tests {
                 assert!(found[0] == found[1], "step {step}");
             }
         }
+    }
+
+    #[test]
+    fn lines_and_fences_are_counted_by_kind_of_file() {
+        let (_place, directory) = emulated();
+        assert!(directory.write_backs().is_empty());
+        let first = directory.create("log-1").unwrap();
+        // A whole line; two that are touched; none.
+        for (offset, length) in [(0, 64), (63, 2), (0, 0)] {
+            first.write_at(&vec![1; length], offset).unwrap();
+        }
+        // Another file of the kind, by two handles.
+        directory.create("log-2").unwrap().write_at(&[1; 8], 640).unwrap();
+        directory.open("log-2", OpenMode::ReadWrite).unwrap().write_at(&[1; 65], 64).unwrap();
+        let array = directory.create("array-1").unwrap();
+        directory.allocate("array-1", 1 << 16).unwrap();
+        array.write_at(&[1; 200], 100).unwrap();
+        let manifest = directory.create("manifest").unwrap();
+        // Neither reads nor syncs nor lengths write anything back.
+        array.read_at(&mut [0; 8], 0).unwrap();
+        manifest.set_len(100).unwrap();
+        [&first, &array, &manifest].into_iter().for_each(|file| file.sync_data().unwrap());
+        let expected = [("array", 4, 1), ("log", 1 + 2 + 1 + 2, 4), ("manifest", 0, 0)]
+            .map(|(kind, lines, fences)| (kind.to_owned(), WriteBackCounts { lines, fences }));
+        let found = directory.write_backs();
+        assert_eq!(found, BTreeMap::from(expected));
+        assert_eq!(found["array"].bytes(), 256);
     }
 
     #[test]

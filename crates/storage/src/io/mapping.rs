@@ -495,6 +495,7 @@ impl WordMapping {
 
     /// All words, in the file's order.
     #[must_use]
+    #[inline]
     pub fn words(&self) -> &[AtomicU64] {
         match &self.0 {
             #[cfg(not(any(shuttle, loom)))]

@@ -37,7 +37,12 @@ mod linux {
     /// # Errors
     /// `Unsupported`, with the file system's name; what the system says.
     pub fn refuse(file: &File) -> Result<()> {
-        match name_of(fstatfs(file)?.f_type) {
+        refuse_number(fstatfs(file)?.f_type)
+    }
+
+    /// The same of the number by which statfs(2) tells file systems apart.
+    fn refuse_number(number: FsWord) -> Result<()> {
+        match name_of(number) {
             None => Ok(()),
             Some(name) => {
                 let problem = format!(
@@ -61,15 +66,29 @@ mod linux {
         use rustix::fs::PROC_SUPER_MAGIC;
 
         #[test]
-        fn file_systems_of_other_machines_are_named_and_local_ones_pass() {
-            assert_eq!(name_of(0x6969), Some("NFS"));
-            // Where a word has 32 bits, the highest is the sign.
-            assert_eq!(name_of(0xff53_4d42_u32 as i32 as FsWord), Some("CIFS"));
-            // ext4, btrfs, XFS, tmpfs.
-            for local in [0xef53, 0x9123_683e, 0x5846_5342, 0x0102_1994] {
-                assert_eq!(name_of(local), None, "{local:x}");
+        fn file_systems_of_other_machines_are_refused_by_name_and_local_ones_pass() {
+            for (number, name) in NETWORK {
+                // Where a word has 32 bits, the highest is the sign.
+                for number in [number as FsWord, number as u32 as i32 as FsWord] {
+                    let error = refuse_number(number).unwrap_err();
+                    assert_eq!(error.kind(), ErrorKind::Unsupported);
+                    let says = error.to_string();
+                    assert!(says.starts_with(&format!("it is on {name}, a network file system: ")), "{says}");
+                    assert!(
+                        says.ends_with("a local disk, or a database of another engine than mapped"),
+                        "{says}"
+                    );
+                }
             }
-            assert_eq!(name_of(PROC_SUPER_MAGIC), None);
+            assert!(refuse_number(0x6969).unwrap_err().to_string().contains(" NFS,"));
+            assert!(
+                refuse_number(0xff53_4d42_u32 as i32 as FsWord).unwrap_err().to_string().contains(" CIFS,")
+            );
+            // ext4, btrfs, XFS, tmpfs; 9P, of containers and virtual machines.
+            for local in [0xef53, 0x9123_683e, 0x5846_5342, 0x0102_1994, 0x0102_1997] {
+                assert!(refuse_number(local).is_ok(), "{local:x}");
+            }
+            assert!(refuse_number(PROC_SUPER_MAGIC).is_ok());
             refuse(&tempfile::tempfile().unwrap()).unwrap();
         }
     }

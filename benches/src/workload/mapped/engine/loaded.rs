@@ -23,11 +23,12 @@ pub fn create(engine: EngineKind, folder: &Path, durability: Durability) -> Resu
     Database::open_with(folder, &options)
 }
 
-/// Adds so many vertices, numbered from `first` on, and edges among them. Of the first load the numbers are ids as well.
+/// Adds so many vertices, numbered from `first` on, and edges among them; the id of the first. The others' follow. Of the first load the
+/// numbers are ids as well.
 ///
 /// # Errors
 /// What loading meets.
-pub fn load(database: &Database, first: u64, vertices: u32, edges: &[Edge]) -> Result<()> {
+pub fn load(database: &Database, first: u64, vertices: u32, edges: &[Edge]) -> Result<VertexId> {
     let block = |from: u32| {
         let rows = (vertices - from).min(BLOCK_ROWS as u32);
         let mut numbers = PackedColumnBuilder::default();
@@ -43,10 +44,16 @@ pub fn load(database: &Database, first: u64, vertices: u32, edges: &[Edge]) -> R
     };
     let loaded = database.load(&load, &|_| (), &Default::default())?;
     // Later ones begin a group of their own.
-    if first == 0 && loaded.first_vertices.first() != Some(&VertexId(0)) {
-        return Err(Error::new(ErrorKind::Corrupt, "the first vertex of the first load isn't number 0"));
+    match loaded.first_vertices.first() {
+        Some(id) if first > 0 || *id == VertexId(0) => Ok(*id),
+        _ => Err(Error::new(ErrorKind::Corrupt, "the first vertex of the first load isn't number 0")),
     }
-    Ok(())
+}
+
+/// Bytes of what lies in array files, without what is free between it; 0 of other engines.
+pub fn file_bytes(database: &Database) -> f64 {
+    let files = database.store().engine().mapped_statistics();
+    files.map_or(0.0, |files| (files.file_bytes - files.free_bytes) as f64)
 }
 
 /// The type of the edges.

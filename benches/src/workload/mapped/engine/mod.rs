@@ -9,7 +9,7 @@
 //! ```
 
 mod kernels;
-mod loaded;
+pub mod loaded;
 mod openings;
 pub mod readers;
 mod transactions;

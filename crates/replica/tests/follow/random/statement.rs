@@ -36,7 +36,7 @@ const WEIGHTS: [(StatementKind, u64); 9] = [
     (Swap, 20),
     (Delete, 120),
     (DeleteTree, 30),
-    (Truncate, 1),
+    (Truncate, 2),
 ];
 /// A table that is larger, with all that goes with it, is never emptied: of all rows so many in a hundred.
 const TRUNCATED_PERCENT_MAX: u64 = 15;

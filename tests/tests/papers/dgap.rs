@@ -134,7 +134,11 @@ fn is_interrupted_at(nth: u64) -> bool {
     let mut after = before.clone();
     after.insert((8, 3));
     if inserted.is_ok() {
-        assert_eq!(edges_of(&open, &vertices), after, "change {nth}: an insertion is visible when it returns");
+        assert_eq!(
+            edges_of(&open, &vertices),
+            after,
+            "change {nth}: an insertion is visible when it returns"
+        );
     }
     is_whole &= inserted.is_ok() && engine.graph().merge_everything().is_ok();
     let images = [disk.crash(|_| CrashOutcome::Kept), disk.power_cut(), crash(&disk, nth)];

@@ -247,8 +247,7 @@ fn what_is_opened_after_a_kill_amid_a_renaming_survives_the_next_power_cut() {
         assert!(made.is_err() && is_planned, "seed {seed}");
         let Case { memory, database, graph, .. } = case;
         drop(database);
-        let array_files =
-            || memory.list().unwrap().iter().filter(|name| name.starts_with("array-")).count();
+        let array_files = || memory.list().unwrap().iter().filter(|name| name.starts_with("array-")).count();
         let before = array_files();
         let next = check_found(memory.clone(), &graph, &format!("seed {seed}, after the kill"));
         removed += before - array_files();

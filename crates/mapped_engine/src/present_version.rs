@@ -1,7 +1,7 @@
 //! Present version: what the newest version of a segment says, and its body, in the heap of the process that writes.
 //!
-//! Its own snapshots read here what they would find in `live` by way of directory, page, group and line; they look there only for
-//! what is older. Who may write `live` changes nothing of it.
+//! Its own snapshots read here what they would find in `live` by way of directory, page, group and line. They look there for what
+//! is older, and for hubs.
 //!
 //! Concurrency: replaced as a whole under the latch, when `live` refers to the version already, and before the era of the one
 //! before ends: who began a snapshot finds a version that is kept for it, here as there.

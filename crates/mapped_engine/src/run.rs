@@ -69,7 +69,7 @@ impl<'a> PlacedRun<'a> {
         (0..self.keys.len()).map(move |at| self.record(at))
     }
 
-    /// The records of these keys. Cost: two binary searches.
+    /// The records of these keys. Cost: a binary search.
     pub fn range(self, keys: &RangeInclusive<RecordKey>) -> impl Iterator<Item = PlacedRecord> + use<'a> {
         places_of(self.keys, keys).map(move |at| self.record(at))
     }
@@ -137,7 +137,7 @@ impl<'a> RunRecords<'a> {
         self.keys.len()
     }
 
-    /// Where the records with these keys are. Cost: two binary searches.
+    /// Where the records with these keys are. Cost: a binary search.
     #[must_use]
     pub fn places(&self, keys: &RangeInclusive<RecordKey>) -> Range<usize> {
         places_of(self.keys, keys)

@@ -494,6 +494,10 @@ impl LiveSegment {
     /// Lets snapshots that begin find `version`, which is stored in `line`: of this process and of others.
     fn refer_to(&self, memory: &SegmentMemory<'_>, line: ArenaBlock, version: &SegmentVersion) {
         self.reference.refer_to(memory.live.words(), line.line);
+        if self.row.is_some() {
+            // Hubs are found by the table that the version of their segment names.
+            return;
+        }
         let next = self.present.load().followed_by(*version);
         drop(self.present.swap(Arc::new(next)));
     }

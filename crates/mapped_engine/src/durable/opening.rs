@@ -60,6 +60,9 @@ pub fn open_database(
     options: (MappedOptions, ExtentOptions),
     budget: &Arc<MemoryBudget>,
 ) -> CheckpointResult<OpenedDatabase> {
+    // As in `open_files`, and before anything is made: without the first manifest, whose renaming a power cut still takes back,
+    // `live` would be a stranger's file to the next opening.
+    directory.sync_directory()?;
     // In this order: a process that joined the `live` before has its lock by now, or learns that it is another one.
     let opened = new_live(directory, timeline, &options.0).and_then(|live| {
         let reuse = reuse(&**directory, &live)?;

@@ -348,7 +348,7 @@ impl MappedGraph {
     pub(crate) fn empty_later(&self, number: u32) {
         let segment = self.groups().get(INDEXES).and_then(|group| group.segment(SegmentSubject(number)));
         if let Some(segment) = segment.filter(|segment| self.is_dropped(segment)) {
-            self.merger().push(&segment);
+            self.merger().push(&segment, false);
         }
     }
 
@@ -358,7 +358,7 @@ impl MappedGraph {
         let segments = self.index_segments();
         let dropped =
             segments.iter().map(|(_, segment)| segment).filter(|segment| self.can_be_emptied(segment));
-        dropped.for_each(|segment| self.merger().push(segment));
+        dropped.for_each(|segment| self.merger().push(segment, false));
     }
 
     /// The body of an index together with a load's entries.

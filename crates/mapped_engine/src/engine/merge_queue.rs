@@ -48,7 +48,7 @@ pub(crate) struct MergeRounds {
     pub(crate) paused: Vec<Arc<LiveSegment>>,
     /// Segments whose merges failed. They come behind those of `paused`: one that fails always stops no other.
     pub(crate) failed: Vec<Arc<LiveSegment>>,
-    /// Whether the last round merged something.
+    /// Whether the last round took a segment from the queue.
     pub(crate) merged: bool,
     /// How long nothing happened but merges that fail again.
     pub(crate) undisturbed: Duration,
@@ -85,12 +85,12 @@ impl Merger {
         }
     }
 
-    /// Queues a segment, once.
-    pub(crate) fn push(&self, segment: &Arc<LiveSegment>) {
+    /// Queues a segment, once. One that is `urgent` wakes the thread at once: its writer would soon merge it.
+    pub(crate) fn push(&self, segment: &Arc<LiveSegment>, urgent: bool) {
         if segment.enqueue() {
             let mut queue = self.queue.lock();
             queue.jobs.push_back(Arc::clone(segment));
-            let may_wait = queue.dozing && queue.jobs.len() < JOBS_THAT_WAKE;
+            let may_wait = queue.dozing && !urgent && queue.jobs.len() < JOBS_THAT_WAKE;
             drop(queue);
             if !may_wait {
                 self.work.notify_one();

@@ -96,8 +96,9 @@ impl MappedGraph {
     /// the queue is all it may cost.
     pub(crate) fn appended(&self, segment: &Arc<LiveSegment>, waiting: WaitingRecords) {
         let due = self.records_due(segment.subject(), waiting.items);
+        let is_urgent = waiting.records > 2 * due || waiting.runs >= RUNS_MAX - 2;
         if waiting.records > due || waiting.due_runs > 0 {
-            self.merger().push(segment);
+            self.merger().push(segment, is_urgent);
         }
     }
 
@@ -280,7 +281,8 @@ impl MappedGraph {
                 (true, true) => PAUSE_AFTER_FAILURE,
                 (true, false) => IDLE,
             };
-            queue.dozing = pause == PAUSE;
+            // Where schedules are explored nothing times out.
+            queue.dozing = pause == PAUSE && !cfg!(shuttle);
             let (woken, timed_out) = merger.work.wait_timeout(queue, pause);
             queue = woken;
             queue.dozing = false;

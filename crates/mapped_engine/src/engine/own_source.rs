@@ -1,4 +1,4 @@
-//! Own source: where snapshots of the process that writes find segments: in its heap, and in `live` what is older.
+//! Own source: where snapshots of the process that writes find segments: in its heap; in `live` what is older, and hubs.
 
 use crate::engine::groups::{GroupTable, segment_about};
 use crate::group::SegmentSubject;

@@ -305,10 +305,8 @@ pub const GOALS: &[Goal] = &[
         "DGAP (2023), figure 7: PageRank 1.37x the time on CSR",
         against("mapped.pagerank.*", STATIC, AtMost(1.4)),
     ),
-    claimed(
-        "DGAP (2023), table 3: 1.86 to 2.59 million edges/s by one writer",
-        alone("mapped.segments.insert.items_8", AtLeast(1_900_000.0)),
-    ),
+    // DGAP's are durable one by one, so its claim is not ours.
+    alone("mapped.segments.insert.items_8", AtLeast(1_900_000.0)),
     alone("mapped.segments.bytes.items_8", AtMost(50.0)),
     against("mapped.segments.items_8.pagerank.*", STATIC, AtMost(1.2)),
     claimed(

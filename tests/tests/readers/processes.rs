@@ -233,6 +233,6 @@ fn every_snapshot_is_its_commits_while_readers_and_writers_are_killed() {
     let [fresh_live, fresh_arrays] = bytes_in_use(&last);
     for (what, in_use, fresh) in [("live", live, fresh_live), ("arrays", arrays, fresh_arrays)] {
         let says = format!("{in_use} bytes of {what} are in use where a fresh opening has {fresh}");
-        assert!(in_use <= 2 * fresh + (64 << 10), "{says}");
+        assert!(in_use <= fresh + (32 << 10), "{says}");
     }
 }

@@ -76,7 +76,7 @@ fn inserts(work: &mut Work<'_>, edges: &[Edge], items: usize) -> Result<()> {
         let title = format!("{title}, mapped engine's segments, one side, merged at 1/{items} of the body");
         Heading::new(format!("mapped.segments.{name}.items_{items}"), title, unit)
     };
-    work.add_race(&heading("insert", "edges inserted one by one, no log, 1 thread", Unit::PerSecond), &race);
+    work.add_race(&heading("insert", "edges inserted one by one, durable with the next merge alone, no log, 1 thread", Unit::PerSecond), &race);
     work.add(&heading("bytes", "bytes written back an edge, no log", Unit::BytesPerEdge), &written);
     work.add(&heading("fresh", "part of the edges that is in no body yet", Unit::Share), &fresh);
     Ok(())

@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! edges all over the graph, by transactions       log bytes: of their frames, neither headers of batches nor padding
-//! a checkpoint                                    bytes: lines written back of array files meanwhile; no manifest
+//! a checkpoint                                    bytes: lines written back of array files meanwhile, without the manifest
+//!                                                 all_bytes: the same of all files, the manifest and a new log file included
 //! ```
 //!
 //! A merge in the background that goes on meanwhile is counted with the checkpoint. What merges wrote since the one before is a
@@ -12,7 +13,7 @@
 use crate::engine::store::Edge;
 use crate::plan::Work;
 use crate::results::Heading;
-use crate::workload::mapped::commits::{ARRAYS, since};
+use crate::workload::mapped::commits::{ARRAYS, bytes_since, since};
 use crate::workload::mapped::engine::loaded::{file_bytes, insert, load};
 use crate::workload::mapped::{dax_directory, shuffled};
 use evergraph::{Database, Durability, EngineKind, Options};
@@ -56,7 +57,7 @@ fn checkpoints(work: &mut Work<'_>, edges: &[Edge], loads: u32) -> Result<()> {
         firsts.push(load(&database, first, vertices, edges)?.0);
     }
     database.checkpoint()?;
-    let (mut of_checkpoints, mut of_merges) = (Vec::new(), Vec::new());
+    let (mut of_checkpoints, mut of_all_files, mut of_merges) = (Vec::new(), Vec::new(), Vec::new());
     // Further edges between vertices that have one, all over the graph.
     let count = (work.plan.batches * BATCH).min(edges.len() / work.plan.rounds).max(1);
     for changes in edges.chunks(count).take(work.plan.rounds) {
@@ -71,12 +72,15 @@ fn checkpoints(work: &mut Work<'_>, edges: &[Edge], loads: u32) -> Result<()> {
         let ended = dax.write_backs();
         of_merges.push(since(&started, &merged, ARRAYS).bytes() as f64 / log);
         of_checkpoints.push(since(&merged, &ended, ARRAYS).bytes() as f64 / log);
+        of_all_files.push(bytes_since(&merged, &ended) as f64 / log);
     }
     let size = Unit::Bytes.show(file_bytes(&database));
     database.close()?;
-    for (name, what, samples) in
-        [("bytes", "a checkpoint", &of_checkpoints), ("merges", "merges ahead of it", &of_merges)]
-    {
+    for (name, what, samples) in [
+        ("bytes", "a checkpoint", &of_checkpoints),
+        ("all_bytes", "a checkpoint, all files", &of_all_files),
+        ("merges", "merges ahead of it", &of_merges),
+    ] {
         let title = format!("bytes of {what} by those of the log that it covers, a graph of {size}");
         let heading = Heading::new(format!("mapped.checkpoints.{name}.loads_{loads}"), title, Unit::Times)
             .with("edges", edges.len() * loads as usize)

@@ -76,7 +76,14 @@ fn inserts(work: &mut Work<'_>, edges: &[Edge], items: usize) -> Result<()> {
         let title = format!("{title}, mapped engine's segments, one side, merged at 1/{items} of the body");
         Heading::new(format!("mapped.segments.{name}.items_{items}"), title, unit)
     };
-    work.add_race(&heading("insert", "edges inserted one by one, durable with the next merge alone, no log, 1 thread", Unit::PerSecond), &race);
+    work.add_race(
+        &heading(
+            "insert",
+            "edges inserted one by one, durable with the next merge alone, no log, 1 thread",
+            Unit::PerSecond,
+        ),
+        &race,
+    );
     work.add(&heading("bytes", "bytes written back an edge, no log", Unit::BytesPerEdge), &written);
     work.add(&heading("fresh", "part of the edges that is in no body yet", Unit::Share), &fresh);
     Ok(())
@@ -90,8 +97,12 @@ fn worst(work: &mut Work<'_>, edges: &[Edge]) -> Result<()> {
     store.insert(merged)?;
     store.merge_everything()?;
     expect(NAME, "edges that no merge took", store.counts().fresh, 0)?;
-    store.fill(more)?;
+    let inserted = store.fill(more)?;
+    let lists = store.lists()?;
+    expect(NAME, "all its edges", contents(&lists)?, Contents::of(merged.iter().chain(&inserted)))?;
+    drop(lists);
     let counts = store.counts();
+    expect(NAME, "edges that no merge took", counts.fresh, inserted.len() as u64)?;
     let share = 100.0 * counts.fresh as f64 / counts.edges as f64;
     work.note(format!(
         "at worst: {share:.1} % of the edges are in no body yet, in every segment just below a merge"

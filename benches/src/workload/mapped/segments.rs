@@ -135,12 +135,19 @@ impl SegmentStore {
         edges.iter().try_for_each(|edge| self.insert_one(*edge))
     }
 
-    /// The same, but for edges that would make a merge due.
+    /// The same, but for edges that would make a merge due; the edges that were inserted.
     ///
     /// # Errors
     /// As [`SegmentStore::insert`].
-    pub fn fill(&self, edges: &[Edge]) -> Result<()> {
-        edges.iter().filter(|edge| self.has_room(**edge)).try_for_each(|edge| self.insert_one(*edge))
+    pub fn fill(&self, edges: &[Edge]) -> Result<Vec<Edge>> {
+        let mut inserted = Vec::new();
+        for edge in edges {
+            if self.has_room(*edge) {
+                self.insert_one(*edge)?;
+                inserted.push(*edge);
+            }
+        }
+        Ok(inserted)
     }
 
     /// Merges everything.

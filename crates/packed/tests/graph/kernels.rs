@@ -10,8 +10,9 @@ use evergraph_algorithms::wcc::{WccParameters, wcc};
 use evergraph_graph::budget::Unlimited;
 use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::split_mix::mix;
-use evergraph_graph::topology::Topology;
+use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Turn, Visit};
 use evergraph_graph::vertex_set::VertexSet;
+use evergraph_packed::both_sides::BothSides;
 use evergraph_packed::graph::PackedGraph;
 use evergraph_packed::memory::heap::HeapMemory;
 use evergraph_packed::memory::region::Domain;
@@ -81,4 +82,36 @@ fn algorithms_answer_on_views_as_on_a_static_array_while_edges_are_inserted() {
         assert!(answers(&views) == expected && is_close(&ranks(&views)), "beside insertions");
     });
     assert!(answers(&views) == expected && is_close(&ranks(&views)), "after insertions");
+}
+
+/// What both logs have of a run comes by itself: of each side to its own lists, and nothing that is newer than the view.
+#[test]
+fn pieces_of_both_sides_are_what_a_visit_shows() {
+    let memory = || HeapMemory::new(Domain::Adr);
+    let options = Options { vertices: VERTICES, edges: 100, ..Options::default() };
+    let graph = BothSides::create(memory(), memory(), &options).unwrap();
+    let edges = edges();
+    let (before, after) = edges.split_at(edges.len() - 200);
+    before.iter().for_each(|(source, target)| graph.insert_edge(*source, *target).unwrap());
+    let view = graph.consistent_view().unwrap();
+    after.iter().for_each(|(source, target)| graph.insert_edge(*source, *target).unwrap());
+    for direction in [Direction::Out, Direction::In, Direction::Both] {
+        let empty = || vec![Vec::<u32>::new(); VERTICES as usize];
+        let (mut visited, mut lists, mut apart) = (empty(), empty(), 0);
+        let visitor = |vertex: u32, piece: Piece<'_>| {
+            visited[vertex as usize].extend(piece.neighbors);
+            Visit::Continue
+        };
+        view.visit(direction, 0..VERTICES, &mut PieceBuffer::default(), visitor).unwrap();
+        let visitor = |vertex: u32, piece: Piece<'_>, turn: Turn| {
+            apart += usize::from(turn == Turn::Apart);
+            lists[vertex as usize].extend(piece.neighbors);
+        };
+        view.visit_pieces(direction, 0..VERTICES, &mut PieceBuffer::default(), visitor).unwrap();
+        visited.iter_mut().chain(&mut lists).for_each(|list| list.sort_unstable());
+        assert!(lists == visited, "{direction:?}");
+        assert!(apart > 0, "{direction:?}: nothing was in the logs");
+        let sides = if direction == Direction::Both { 2 } else { 1 };
+        assert_eq!(lists.iter().map(Vec::len).sum::<usize>(), sides * before.len());
+    }
 }

@@ -177,7 +177,8 @@ impl Checker {
         let opened = PackedGraph::open(image.clone(), Reopening::Saved);
         image.ignore();
         let (graph, _) = opened.unwrap_or_else(|error| panic!("after a power cut it does not open: {error}"));
-        assert_eq!(image.numbers().unwrap().len(), 2, "regions that nothing names are freed");
+        let regions = image.numbers().expect("after a power cut regions are listed").len();
+        assert_eq!(regions, 2, "after a power cut regions that nothing names are freed");
         let found = Adjacency::of(&graph);
         let allowed = self.allowed.lock();
         assert!(
@@ -205,7 +206,9 @@ pub fn cut_creation(memory: &SimulatedMemory, options: &Options, images_max: usi
                 Ok((graph, _)) => Adjacency::of(graph) == Adjacency::with_vertices(options.vertices),
                 Err(error) => {
                     assert_eq!(error.kind(), ErrorKind::NotFound, "after a power cut: {error}");
-                    PackedGraph::create(image, &options).unwrap().insert_edge(3, 4).unwrap();
+                    let graph = PackedGraph::create(image, &options);
+                    let graph = graph.expect("after a power cut a graph can be created");
+                    graph.insert_edge(3, 4).expect("after a power cut the created graph takes edges");
                     false
                 }
             };
@@ -224,7 +227,7 @@ fn go_on(memory: &SimulatedMemory, graph: PackedGraph<SimulatedMemory>, mut list
     let count = lists.0.len() as u32;
     for at in 0..8 {
         let (source, target) = ((seed as u32 + at / 4) % count, at % count);
-        graph.insert_edge(source, target).unwrap();
+        graph.insert_edge(source, target).expect("after a power cut what was recovered takes edges");
         lists.insert(source, target);
     }
     assert_eq!(Adjacency::of(&graph), lists, "what was recovered goes on");

@@ -98,6 +98,10 @@ fn a_full_disk_below_live_refuses_commits_whole_and_heals() {
 #[test]
 fn a_full_disk_in_a_merge_leaves_records_in_live_and_heals() {
     let faulty = Faulty::new(EngineKind::Mapped, 20);
+    let AnyEngine::Mapped(engine) = &**faulty.open.store().engine() else {
+        panic!("it was made with the mapped engine")
+    };
+    let merges = engine.graph().statistics().merges;
     // More bytes than the first array file has, and too few records for a writer to merge them.
     for round in 0..20 {
         let added = faulty.open.store().transact(|tx| {
@@ -109,10 +113,8 @@ fn a_full_disk_in_a_merge_leaves_records_in_live_and_heals() {
         });
         added.unwrap();
     }
-    let AnyEngine::Mapped(engine) = &**faulty.open.store().engine() else {
-        panic!("it was made with the mapped engine")
-    };
-    assert!(engine.graph().records_waiting() >= 200, "nothing is merged yet");
+    assert_eq!(engine.graph().statistics().merges, merges, "nothing is merged yet");
+    assert!(engine.graph().records_waiting() >= 200, "every record waits");
     let all = faulty.contents();
     fill_below(&faulty, "array-");
     let error = engine.graph().merge_everything().unwrap_err();

@@ -5,8 +5,8 @@
 //! readers   begin snapshots and keep some, across writers; they compare each with the history at its timestamp
 //! ```
 //!
-//! The writer notes each commit that returned: the next one finds them all. The last one frees what readers held that are gone: what
-//! it has in use then is what a fresh opening has.
+//! The writer notes each commit that returned: the next one finds them all. The last one frees what readers held that are gone: it
+//! has then hardly more bytes in use than a fresh opening, see `LEFT_BYTES_MAX`.
 //!
 //! `EVERGRAPH_READERS_SECONDS` makes it longer.
 
@@ -31,6 +31,9 @@ use std::time::Duration;
 
 /// Names the place whose database a child reads or writes.
 const CHILD: &str = "EVERGRAPH_TEST_READERS";
+/// What the last writer may have in use beyond a fresh opening, of `live` and of array files: about one generation of the bodies,
+/// for all edges of thirty people are a few hundred. Readers that were killed held many.
+const LEFT_BYTES_MAX: u64 = 16 << 10;
 
 fn database(place: &Path) -> Arc<dyn Directory> {
     Arc::new(DiskDirectory::open(place.join("db")).unwrap())
@@ -233,6 +236,6 @@ fn every_snapshot_is_its_commits_while_readers_and_writers_are_killed() {
     let [fresh_live, fresh_arrays] = bytes_in_use(&last);
     for (what, in_use, fresh) in [("live", live, fresh_live), ("arrays", arrays, fresh_arrays)] {
         let says = format!("{in_use} bytes of {what} are in use where a fresh opening has {fresh}");
-        assert!(in_use <= fresh + (32 << 10), "{says}");
+        assert!(in_use <= fresh + LEFT_BYTES_MAX, "{says}");
     }
 }

@@ -78,7 +78,7 @@ fn checkpoints(work: &mut Work<'_>, edges: &[Edge], loads: u32) -> Result<()> {
     database.close()?;
     for (name, what, samples) in [
         ("bytes", "a checkpoint", &of_checkpoints),
-        ("all_bytes", "a checkpoint, all files", &of_all_files),
+        ("all_bytes", "a checkpoint (all files)", &of_all_files),
         ("merges", "merges ahead of it", &of_merges),
     ] {
         let title = format!("bytes of {what} by those of the log that it covers, a graph of {size}");

@@ -9,8 +9,8 @@ use evergraph_packed::memory::site::{Site, Step};
 use std::any::Any;
 use std::collections::BTreeSet;
 
-/// Steps without which no power cut does harm, and why. The test sees the histories of [`play`], with [`IMAGES`] images at each
-/// fence: the reasons have to say why no other image does harm either.
+/// Redundant steps, and why. *Redundant* means that the history of [`play`] without the step, with [`IMAGES`] images a fence, saw no
+/// harm: not a proof, for images that were not drawn are not seen.
 const REDUNDANT: [(Site, Step, &str); 6] = [
     (Site::PlanActive, Step::Fence, "the first backup is fenced before anything is moved"),
     (Site::LogZeros, Step::Fence, "until the generations are fenced, recovery stores the zeros again"),

@@ -4,7 +4,7 @@
 use crate::edges::Contents;
 use crate::plan::{Work, expect};
 use crate::workload::live::busiest;
-use crate::workload::mapped::engine::loaded::{create, insert, load};
+use crate::workload::mapped::engine::loaded::{create, fresh_share, insert, load};
 use crate::workload::mapped::engine::{ENGINES, names};
 use crate::workload::mapped::kernels::{KernelSeries, contents, race};
 use crate::workload::mapped::shuffled;
@@ -58,8 +58,6 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
 
 /// Notes which part of the edges is in no body yet.
 fn note_fresh(work: &mut Work<'_>, name: &str, database: &Database, when: &str) {
-    let statistics = database.store().statistics().engine;
-    let (fresh, merged) = (statistics.fresh_edge_records as f64, statistics.body_edges as f64);
-    let share = 100.0 * fresh / (fresh + merged);
+    let share = 100.0 * fresh_share(database);
     work.note(format!("{name}: {share:.1} % of the edges are in no body yet when kernels {when}"));
 }

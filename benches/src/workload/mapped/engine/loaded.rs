@@ -56,6 +56,13 @@ pub fn file_bytes(database: &Database) -> f64 {
     files.map_or(0.0, |files| (files.file_bytes - files.free_bytes) as f64)
 }
 
+/// The part of the edges that is in no body yet. Cost: a look at each segment.
+pub fn fresh_share(database: &Database) -> f64 {
+    let statistics = database.store().statistics().engine;
+    let (fresh, merged) = (statistics.fresh_edge_records as f64, statistics.body_edges as f64);
+    fresh / (fresh + merged)
+}
+
 /// The type of the edges.
 ///
 /// # Errors

@@ -60,7 +60,7 @@ pub struct LiveSegment {
     subject: SegmentSubject,
     /// The row that it has to itself, if it is a hub's.
     row: Option<u16>,
-    /// The present version, for snapshots of this process.
+    /// The present version, for snapshots of this process. A hub's stays the first one: nobody asks for it.
     present: ArcCell<PresentVersion>,
     /// Where readers find the present version: in the group's block, or in the table of hubs of the segment that the row was taken
     /// out of.

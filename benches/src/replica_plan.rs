@@ -64,14 +64,16 @@ pub struct ReplicaPlan {
     pub items: u32,
     /// Its orders, of ten lines on average.
     pub orders: u32,
-    /// How many times LDBC's network is there, for its interactive reads.
-    pub copies: u32,
+    /// How many times LDBC's network is there, for its interactive reads: each number is measured.
+    pub copies: Vec<u32>,
     /// Operations of a mixture of its reads and inserts.
     pub operations: u32,
     /// Whether the source syncs its log before it acknowledges a commit.
     pub is_synced: bool,
     /// Where Maven built the peers that live in a JVM, a folder for each; without it nobody of them stands beside.
     pub jvm: Option<PathBuf>,
+    /// Where tables, statements and answers of some interactive reads are written for another database.
+    pub export: Option<PathBuf>,
 }
 
 impl ReplicaPlan {
@@ -94,10 +96,11 @@ impl ReplicaPlan {
             customers: 60_000,
             items: 100_000,
             orders: 60_000,
-            copies: 50,
+            copies: vec![1, 50],
             operations: 4_000,
             is_synced: true,
             jvm: None,
+            export: None,
         }
     }
 
@@ -118,7 +121,7 @@ impl ReplicaPlan {
             customers: 200,
             items: 300,
             orders: 400,
-            copies: 4,
+            copies: vec![4],
             operations: 80,
             is_synced: false,
             ..Self::full()
@@ -157,9 +160,15 @@ pub struct ReplicaArguments {
     /// The source acknowledges commits before they are on disk (fsync=off): on a disk that is slow or shared.
     #[arg(long)]
     replica_unsynced: bool,
-    /// Where Maven built the peers that live in a JVM, a folder for each: Neo4j stands beside the part orders.
+    /// Where Maven built the peers that live in a JVM, a folder for each: Neo4j stands beside the parts orders, network and interactive.
     #[arg(long, value_name = "FOLDER")]
     replica_jvm: Option<PathBuf>,
+    /// How many times LDBC's network is there, for its interactive reads: 1,50. A single one is copied whole before the replica follows.
+    #[arg(long, value_delimiter = ',', value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    replica_copies: Option<Vec<u32>>,
+    /// Writes tables, statements, answers and times of eight interactive reads there, for `make bench-virtuoso`.
+    #[arg(long, value_name = "FOLDER")]
+    replica_export: Option<PathBuf>,
 }
 
 impl ReplicaArguments {
@@ -174,7 +183,7 @@ impl ReplicaArguments {
             plan.backlog_rows = plan.backlog_rows.min(100_000);
             plan.recorded = [20_000, 2_000, 1_000];
             plan.orders = plan.orders.min(10_000);
-            plan.copies = plan.copies.min(10);
+            plan.copies.iter_mut().for_each(|copies| *copies = (*copies).min(10));
             plan.operations = plan.operations.min(1_000);
         }
         if let Some(accounts) = self.replica_accounts {
@@ -187,6 +196,7 @@ impl ReplicaArguments {
         plan.rounds = self.replica_rounds.unwrap_or(plan.rounds).max(1);
         plan.is_synced &= !self.replica_unsynced;
         plan.jvm.clone_from(&self.replica_jvm);
+        plan.export.clone_from(&self.replica_export);
         if let Some(parts) = &self.replica_parts {
             plan.parts.clone_from(parts);
         }
@@ -195,6 +205,11 @@ impl ReplicaArguments {
         }
         if let Some(rates) = &self.replica_rates {
             plan.rates.clone_from(rates);
+        }
+        if let Some(copies) = &self.replica_copies {
+            plan.copies.clone_from(copies);
+            plan.copies.sort_unstable();
+            plan.copies.dedup();
         }
     }
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! texts     the queries, as somebody would write them    parameters   what each is asked for
 //! by_hand   the same answers by plain loops              network      the same files as plain maps
+//!                                                        ldbc_files   the same files as a property graph
 //! ```
 //!
 //! The indexes are those of the ids at which queries begin: of persons, posts and comments. Without them the same
@@ -12,6 +13,7 @@
 //! id comes first.
 
 pub mod by_hand;
+pub mod ldbc_files;
 pub mod network;
 pub mod parameters;
 pub mod texts;

@@ -14,6 +14,7 @@ pub mod packed_lists;
 pub mod parts;
 pub mod pool;
 pub mod properties;
+pub mod property_graph;
 pub mod queries;
 pub mod reads;
 pub mod replica;

@@ -27,6 +27,8 @@ fn stores_of_raw_edges_are_measured_beside_a_static_array() {
         "mapped.logs.insert.bytes_64",
         "mapped.logs.use.bytes_2048",
         "mapped.logs.space.bytes_2048",
+        "mapped.ablations.insert",
+        "mapped.ablations.bytes",
     ] {
         assert!(names.contains(name), "{name} is missing: {told}");
     }
@@ -34,6 +36,18 @@ fn stores_of_raw_edges_are_measured_beside_a_static_array() {
         entries.iter().find(|entry| entry["name"] == name).and_then(|entry| entry["ours"]["median"].as_f64())
     };
     assert!(fences("mapped.fences.degree_16").is_some_and(|fences| (1.0..1.5).contains(&fences)), "{told}");
+    let beside = |name: &str, peer: &str| {
+        let entry = entries.iter().find(|entry| entry["name"] == name && entry["peer"] == peer);
+        entry.and_then(|entry| entry["ratio"]["median"].as_f64())
+    };
+    for name in ["mapped.insert.degree_16.threads_1", "mapped.pagerank.threads_1", "mapped.wcc.threads_2"] {
+        assert!(beside(name, "blocked list").is_some_and(|ratio| ratio > 0.0), "{name}: {told}");
+    }
+    // What replaces a component of DGAP fences more often.
+    for without in ["no section logs", "no undo slots", "metadata in the file", "none of the three"] {
+        let ratio = beside("mapped.ablations.fences", without);
+        assert!(ratio.is_some_and(|ratio| ratio < 1.0), "{without}: {ratio:?}: {told}");
+    }
     assert!(results["notes"].to_string().contains("memory: DRAM, by --emulate-dax"), "{told}");
 }
 

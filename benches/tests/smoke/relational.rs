@@ -29,12 +29,14 @@ pub fn write(folder: &Path) {
         writeln!(packed, "{header}\n{}", rows.join("\n")).expect("a table is written");
         packed.finish().expect("a file is whole");
     };
-    let countries = (0..4).map(|id| format!("{id}|Country{id}|u|country|"));
+    // Countries and classes with names that the part network asks for.
+    let names = ["China", "India", "Country2", "Country3"];
+    let countries = names.iter().enumerate().map(|(id, name)| format!("{id}|{name}|u|country|"));
     let cities = (4..8).map(|id| format!("{id}|City{id}|u|city|{}", id - 4));
     file(&fixed, "place", "id|name|url|type|isPartOf", countries.chain(cities).collect());
     let rows = (0..6).map(|id| format!("{id}|Tag{id}|u|{}", id % 2)).collect();
     file(&fixed, "tag", "id|name|url|hasType", rows);
-    let rows = vec!["0|Thing|u|".to_owned(), "1|Music|u|0".to_owned()];
+    let rows = vec!["0|Album|u|".to_owned(), "1|MusicalArtist|u|0".to_owned()];
     file(&fixed, "tagclass", "id|name|url|isSubclassOf", rows);
     let rows = (0..4).map(|id| format!("{id}|company|Company{id}|u|{id}")).collect();
     file(&fixed, "organisation", "id|type|name|url|place", rows);

@@ -10,9 +10,10 @@
 //! marks           when a reader saw which transaction
 //! applying        processor time for recorded transactions, without a server
 //! split           writers while PageRank runs, a processor for each side
-//! orders          questions about a shop like TPC-C's, half of it copied, half inserted; neo4j beside it, in a JVM
+//! orders          questions about a shop like TPC-C's, half of it copied, half inserted
 //! social          LDBC's network many times over: reads and inserts as fixed plans beside SQL's, kernels
 //! network         the paper's reads on LDBC's relations, half of them copied, half inserted
+//! neo4j           Neo4j in a JVM, beside orders, the kernels of social, and network
 //! ```
 //!
 //! The clock's number, a property of one vertex, says which transaction a snapshot shows. Source, writers, readers and replica

@@ -16,11 +16,11 @@
 //! here reads one row, which names its customer.
 
 use crate::goals::baseline::{RELOAD, SQL, STATIC, WITHOUT};
-use crate::plan::{Work, expect, wrong};
+use crate::plan::{Work, expect};
 use crate::race::{Race, order};
 use crate::results::Heading;
 use crate::workload::pool::pool;
-use crate::workload::replica::neo4j::{NEO4J, Neo4j};
+use crate::workload::replica::neo4j::worker::{NEO4J, Neo4j};
 use crate::workload::replica::network::catch_up;
 use crate::workload::replica::question::{Question, Rows};
 use crate::workload::replica::reload::{comparable, copy_numbers, expect_same, median_time};
@@ -60,9 +60,9 @@ const HEAD_START: Duration = Duration::from_millis(200);
 const CUSTOMERS: usize = 20;
 /// Lines of an order, on average.
 const LINES_OF_AN_ORDER: usize = 10;
-/// Runs in Neo4j's JVM before those that count: by then it has compiled what is hot.
-const WARM_UPS: usize = 3;
 const KERNELS: [Kernel; 2] = [Kernel::PageRank, Kernel::Wcc];
+/// Where a search would begin: none of the kernels is one.
+const SOURCE: u32 = 0;
 
 const MAPPING: &str = r#"
 [[table]]
@@ -157,6 +157,9 @@ pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
     shop.run_kernels(work)?;
     work.note("orders: answers are compared with SQL's and the static array's whenever the writer rests; SQL has indexes on customers of orders and lines, on orders and items of lines");
     work.note("orders: reload reads the columns customer and item by COPY, makes a static array and asks that, on one thread");
+    if let Some(neo4j) = &shop.neo4j {
+        work.note(format!("orders: {NEO4J} inserted {} edges while it was measured", neo4j.written));
+    }
     shop.replica.stop()?;
     shop.database.close()
 }
@@ -221,10 +224,7 @@ fn questions(bench: &Bench, seed: u64) -> [Question; 2] {
 
 /// Neo4j with who bought what, if it is there.
 fn start_neo4j(work: &mut Work<'_>, bench: &Bench) -> Result<Option<Neo4j>> {
-    let Some(built) = bench.plan.jvm.as_deref().filter(|built| Neo4j::is_built(built)) else {
-        work.note("orders: left out: Neo4j, which needs a JDK and Maven (make bench-replica builds it where they are, --replica-jvm names it)");
-        return Ok(None);
-    };
+    let Some(built) = Neo4j::built(work, bench, "orders") else { return Ok(None) };
     let pairs = bought(bench)?;
     let neo4j =
         Neo4j::start(built, &bench.folder.join("neo4j"), bench.plan.customers + bench.plan.items, &pairs)?;
@@ -241,10 +241,6 @@ fn customer_of(asked: &[(&str, Value)]) -> Result<u32> {
 }
 
 impl Shop<'_> {
-    fn neo4j(&mut self) -> &mut Neo4j {
-        self.neo4j.as_mut().expect("it is in a race only where it is there")
-    }
-
     /// Compares Neo4j's answers with SQL's and the static array's, before anybody writes; its JVM is warm afterwards.
     fn compare_neo4j(&mut self, question: &Question, connection: &mut Connection) -> Result<()> {
         let Some(neo4j) = &mut self.neo4j else { return Ok(()) };
@@ -253,26 +249,16 @@ impl Shop<'_> {
             expect(NEO4J, question.title, vec![vec![found.to_string()]], expected)?;
         }
         let reloaded = Reloaded::read(self.bench)?;
-        for kernel in KERNELS {
-            let found = comparable(&neo4j.answer(kernel)?, reloaded.lists.vertices().iter());
-            expect_same(kernel, &reloaded.run(kernel)?, &found)?;
-            for _ in 1..WARM_UPS {
-                neo4j.run(kernel)?;
-            }
-        }
-        Ok(())
+        let vertices = self.bench.plan.customers + self.bench.plan.items;
+        KERNELS
+            .into_iter()
+            .try_for_each(|kernel| neo4j.compare(kernel, SOURCE, vertices, &reloaded.run(kernel)?))
     }
 
     /// What `measure` gives while Neo4j is written to.
     fn beside_a_writer_of_neo4j<T>(&mut self, measure: impl FnOnce(&mut Neo4j) -> Result<T>) -> Result<T> {
-        let neo4j = self.neo4j();
-        neo4j.begin_to_write(LINES_OF_AN_ORDER, INTERVAL)?;
-        thread::sleep(HEAD_START);
-        let measured = measure(neo4j)?;
-        match neo4j.end_to_write()? {
-            0 => Err(wrong(NEO4J, "edges inserted meanwhile", 0, "some")),
-            _ => Ok(measured),
-        }
+        let neo4j = self.neo4j.as_mut().expect("it is in a race only where it is there");
+        neo4j.beside_inserts(LINES_OF_AN_ORDER, INTERVAL, measure)
     }
 
     /// What `measure` gives while orders come.
@@ -392,7 +378,7 @@ impl Shop<'_> {
                                 pool.install(|| median_time(|| reloaded.run(kernel).map(drop)))
                             })?
                         }
-                        _ => self.beside_a_writer_of_neo4j(|neo4j| neo4j.run(kernel))?,
+                        _ => self.beside_a_writer_of_neo4j(|neo4j| neo4j.run(kernel, SOURCE))?,
                     };
                 }
                 race.note(&times);
@@ -414,7 +400,7 @@ impl Shop<'_> {
     fn run_kernel(&self, kernel: Kernel) -> Result<Vec<f64>> {
         let snapshot = self.database.snapshot();
         let lists = freeze(&snapshot)?;
-        let answer = kernel.run(&lists, VertexId(0))?;
+        let answer = kernel.run(&lists, VertexId(SOURCE))?;
         Ok(comparable(&answer, lists.vertices().iter()))
     }
 }
@@ -461,7 +447,7 @@ impl Reloaded {
     }
 
     fn run(&self, kernel: Kernel) -> Result<Vec<f64>> {
-        let answer = kernel.run(&self.lists, VertexId(0))?;
+        let answer = kernel.run(&self.lists, VertexId(SOURCE))?;
         Ok(comparable(&answer, self.lists.vertices().iter()))
     }
 

@@ -1,4 +1,4 @@
-//! Reload: whole numbers by COPY, for a static array that is made anew; what an answer of a kernel on it has in common with ours.
+//! Reload: columns by COPY, for static arrays that are made anew; what an answer of a kernel on them has in common with ours.
 
 use crate::goals::baseline::RELOAD;
 use crate::plan::{expect, wrong};
@@ -12,6 +12,8 @@ use evergraph_replica::source::contract::{CopyRequest, Source as _};
 use evergraph_replica::source::postgres::server::PostgresSource;
 use evergraph_replica::source::postgres::settings::ConnectionSettings;
 use evergraph_replica::source::table_cuts::PageRange;
+use evergraph_replica::wire::copy_text::read_row;
+use std::borrow::Cow;
 use std::time::Instant;
 
 /// Scores of two runs may differ by so much: sums in another order.
@@ -29,17 +31,7 @@ pub fn copy_numbers<const N: usize>(
     columns: [&str; N],
     mut each: impl FnMut([i64; N]),
 ) -> Result<()> {
-    let request = CopyRequest {
-        schema: "public".to_owned(),
-        table: table.to_owned(),
-        columns: columns.map(str::to_owned).to_vec(),
-        pages: PageRange::ALL,
-        snapshot: None,
-    };
-    let mut source = PostgresSource::new(settings.clone(), CancelFlag::default());
-    let mut stream = source.copy(&request, &CancelFlag::default())?;
-    let mut batch = RowBatch::default();
-    while stream.next_batch(&mut batch)? {
+    copy_batches(settings, table, &columns, |batch| {
         for row in batch.iter() {
             let text = std::str::from_utf8(row).unwrap_or_default().trim_end();
             let mut cells = text.split('\t').map(str::parse::<i64>);
@@ -50,6 +42,66 @@ pub fn copy_numbers<const N: usize>(
             }
             each(numbers);
         }
+        Ok(())
+    })
+}
+
+/// Reads columns as texts, row by row; `None` is null.
+///
+/// # Errors
+/// The server's, and those of `each`; `corrupt` for a row with other cells.
+pub fn copy_texts<const N: usize>(
+    settings: &ConnectionSettings,
+    table: &str,
+    columns: [&str; N],
+    mut each: impl FnMut([Option<&str>; N]) -> Result<()>,
+) -> Result<()> {
+    copy_batches(settings, table, &columns, |batch| {
+        let mut cells = Vec::new();
+        for row in batch.iter() {
+            read_row(row, &mut cells)
+                .map_err(|error| wrong(RELOAD, "a row of COPY", error, "a row in its text format"))?;
+            let texts = texts_of(&cells).ok_or_else(|| {
+                let expected = format!("{N} texts");
+                wrong(RELOAD, "a row of COPY", String::from_utf8_lossy(row), expected)
+            })?;
+            each(texts)?;
+        }
+        Ok(())
+    })
+}
+
+/// The cells of a row as texts; `None` for another number of cells, and for bytes that are no text.
+fn texts_of<'c, const N: usize>(cells: &'c [Option<Cow<'_, [u8]>>]) -> Option<[Option<&'c str>; N]> {
+    if cells.len() != N {
+        return None;
+    }
+    let mut texts = [None; N];
+    for (text, cell) in texts.iter_mut().zip(cells) {
+        *text = cell.as_deref().map(std::str::from_utf8).transpose().ok()?;
+    }
+    Some(texts)
+}
+
+/// Copies columns of a table on a connection of its own, many rows at once.
+fn copy_batches(
+    settings: &ConnectionSettings,
+    table: &str,
+    columns: &[&str],
+    mut each: impl FnMut(&RowBatch) -> Result<()>,
+) -> Result<()> {
+    let request = CopyRequest {
+        schema: "public".to_owned(),
+        table: table.to_owned(),
+        columns: columns.iter().map(|column| (*column).to_owned()).collect(),
+        pages: PageRange::ALL,
+        snapshot: None,
+    };
+    let mut source = PostgresSource::new(settings.clone(), CancelFlag::default());
+    let mut stream = source.copy(&request, &CancelFlag::default())?;
+    let mut batch = RowBatch::default();
+    while stream.next_batch(&mut batch)? {
+        each(&batch)?;
     }
     Ok(())
 }
@@ -100,6 +152,16 @@ pub fn median_time(mut run: impl FnMut() -> Result<()>) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cells_of_a_row_are_texts_or_null() {
+        let mut cells = Vec::new();
+        read_row(b"7\t\\N\ta\\tb\n", &mut cells).unwrap();
+        assert_eq!(texts_of(&cells), Some([Some("7"), None, Some("a\tb")]));
+        assert_eq!(texts_of::<2>(&cells), None);
+        read_row(b"\xff\n", &mut cells).unwrap();
+        assert_eq!(texts_of::<1>(&cells), None);
+    }
 
     #[test]
     fn components_are_compared_by_their_sizes_and_scores_in_order() {

@@ -238,6 +238,21 @@ pub fn ask_neo4j(address: SocketAddr, text: &str, parameters: serde_json::Value)
     }
 }
 
+/// The rows of a statement's result, each a value a column.
+///
+/// # Errors
+/// Those of [`ask_neo4j`]; `io` for a body that is no JSON.
+pub fn rows_of_neo4j(
+    address: SocketAddr,
+    text: &str,
+    parameters: serde_json::Value,
+) -> Result<Vec<serde_json::Value>> {
+    let body: serde_json::Value = serde_json::from_slice(&ask_neo4j(address, text, parameters)?)
+        .map_err(|error| Error::new(ErrorKind::Io, format!("an answer of neo4j's: {error}")))?;
+    let rows = body["results"][0]["data"].as_array().into_iter().flatten();
+    Ok(rows.map(|row| row["row"].clone()).collect())
+}
+
 fn neo4j(bench: &Bench<'_>, jars: &Path) -> Result<Started> {
     let process = start_neo4j(&bench.folder.join("neo4j"), jars)?;
     let address = process.address;

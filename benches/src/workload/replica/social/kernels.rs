@@ -1,6 +1,7 @@
 //! Kernels: PageRank, WCC and SSSP of persons and posts while the replica follows, beside the same reloaded into a static array.
 //!
-//! The graph is that of the paper: persons and posts, with who wrote, who likes and who knows whom. Every edge weighs 1.
+//! The graph is that of the paper: persons and posts, with who wrote, who likes and who knows whom. Every edge weighs 1. Neo4j, embedded,
+//! has the same edges, and is written to as often as the source.
 //!
 //! Source: GART (USENIX ATC 2023), table 2, graph analytics.
 
@@ -9,7 +10,8 @@ use crate::plan::Work;
 use crate::race::{Race, order};
 use crate::results::Heading;
 use crate::workload::pool::pool;
-use crate::workload::replica::network::{beside_a_writer, catch_up};
+use crate::workload::replica::neo4j::worker::{NEO4J, Neo4j};
+use crate::workload::replica::network::{CHANGED_POSTS, INTERVAL, beside_a_writer, catch_up};
 use crate::workload::replica::reload::{comparable, copy_numbers, expect_same, median_time};
 use crate::workload::replica::social::{NAME, Network};
 use crate::workload::replica::{Bench, OURS};
@@ -34,10 +36,13 @@ const KERNELS: [Kernel; 3] = [Kernel::PageRank, Kernel::Wcc, Kernel::Sssp];
 pub fn measure(work: &mut Work<'_>, bench: &Bench, network: &Network) -> Result<()> {
     let (pool, replica) = (pool(1)?, &network.followed);
     let source = network.pools.persons[0];
+    let mut neo4j = EdgesInNeo4j::start(work, bench, source)?;
     for kernel in KERNELS {
-        let mut race = Race::new([OURS, WITHOUT, RELOAD, STATIC]);
+        let names = [OURS, WITHOUT, RELOAD, STATIC].into_iter();
+        let names: Vec<_> = names.chain(neo4j.is_some().then_some(NEO4J)).collect();
+        let mut race = Race::new(names.iter().copied());
         for round in 0..bench.plan.rounds {
-            let mut times = [0.0; 4];
+            let mut times = vec![0.0; names.len()];
             for place in order(round, times.len()) {
                 let ours = || pool.install(|| median_time(|| run(replica, kernel, source).map(drop)));
                 times[place] = match place {
@@ -51,11 +56,15 @@ pub fn measure(work: &mut Work<'_>, bench: &Bench, network: &Network) -> Result<
                             median_time(|| Reloaded::read(bench, kernel)?.run(kernel, source).map(drop))
                         })
                     })?,
-                    _ => {
+                    3 => {
                         let reloaded = pool.install(|| Reloaded::read(bench, kernel))?;
                         beside_a_writer(bench, NAME, || {
                             pool.install(|| median_time(|| reloaded.run(kernel, source).map(drop)))
                         })?
+                    }
+                    _ => {
+                        let neo4j = neo4j.as_mut().expect("it is in a race only where it is there");
+                        neo4j.time(kernel)?
                     }
                 };
             }
@@ -73,6 +82,12 @@ pub fn measure(work: &mut Work<'_>, bench: &Bench, network: &Network) -> Result<
         work.add_race(&heading, &race);
     }
     work.note("persons and posts: reload reads the tables by COPY, numbers the ids, makes a static array and runs on that; static is the run alone, on an array that is there already");
+    if let Some(EdgesInNeo4j { neo4j, .. }) = neo4j {
+        work.note(format!(
+            "persons and posts: {NEO4J} has these edges without properties, and inserts them again, {CHANGED_POSTS} a transaction, a hundred transactions a second: {} in all; PageRank, WCC and SSSP (Dijkstra's algorithm, which reads no weights) over its API; {}",
+            neo4j.written, neo4j.settings
+        ));
+    }
     Ok(())
 }
 
@@ -103,14 +118,43 @@ fn run(database: &Database, kernel: Kernel, source: i64) -> Result<Vec<f64>> {
     Ok(comparable(&answer, lists.vertices().iter()))
 }
 
-/// A static array of what COPY reads.
-struct Reloaded {
-    numbers: HashMap<i64, u32>,
-    lists: Lists,
+/// Neo4j with the edges alone.
+struct EdgesInNeo4j {
+    neo4j: Neo4j,
+    /// The vertex at which a search begins.
+    source: u32,
 }
 
-impl Reloaded {
-    fn read(bench: &Bench, kernel: Kernel) -> Result<Self> {
+impl EdgesInNeo4j {
+    /// Loads what COPY reads and compares each kernel's answer with the static array's; `None` without a JVM.
+    fn start(work: &mut Work<'_>, bench: &Bench, source: i64) -> Result<Option<Self>> {
+        let Some(built) = Neo4j::built(work, bench, "persons and posts") else { return Ok(None) };
+        let CopiedEdges { numbers, edges } = CopiedEdges::read(bench)?;
+        let vertices = vertices_count(&numbers)?;
+        let first = number_of(&numbers, source)?;
+        let mut neo4j = Neo4j::start(built, &bench.folder.join("neo4j-social"), vertices, &edges)?;
+        for kernel in KERNELS {
+            let expected = Reloaded::read(bench, kernel)?.run(kernel, source)?;
+            neo4j.compare(kernel, first, vertices, &expected)?;
+        }
+        Ok(Some(Self { neo4j, source: first }))
+    }
+
+    /// Seconds of a kernel while edges are inserted, as often as posts change at our source.
+    fn time(&mut self, kernel: Kernel) -> Result<f64> {
+        let source = self.source;
+        self.neo4j.beside_inserts(CHANGED_POSTS, INTERVAL, |neo4j| neo4j.run(kernel, source))
+    }
+}
+
+/// What COPY reads: a number for each id of a person or a post, and edges between numbers.
+struct CopiedEdges {
+    numbers: HashMap<i64, u32>,
+    edges: Vec<(u32, u32)>,
+}
+
+impl CopiedEdges {
+    fn read(bench: &Bench) -> Result<Self> {
         let settings = bench.server.settings_of(NAME);
         let (mut numbers, mut edges, mut creators) = (HashMap::new(), Vec::new(), Vec::new());
         copy_numbers(&settings, "person", ["id"], |[id]| {
@@ -135,21 +179,37 @@ impl Reloaded {
                 if is_turned { add(other, one) } else { add(one, other) }
             })?;
         }
-        let lists = static_lists(numbers.len(), &edges, kernel)?;
-        Ok(Self { numbers, lists })
-    }
-
-    fn run(&self, kernel: Kernel, source: i64) -> Result<Vec<f64>> {
-        let missing = || Error::new(ErrorKind::Corrupt, "the source has no such person");
-        let source = VertexId(*self.numbers.get(&source).ok_or_else(missing)?);
-        let answer = kernel.run(&self.lists, source)?;
-        Ok(comparable(&answer, self.lists.vertices().iter()))
+        Ok(Self { numbers, edges })
     }
 }
 
-fn static_lists(vertices: usize, edges: &[(u32, u32)], kernel: Kernel) -> Result<Lists> {
-    let vertices = u32::try_from(vertices).map_err(|_| Error::invalid("a network of 2^32 vertices"))?;
-    let weights = (kernel == Kernel::Sssp).then(|| vec![1.0; edges.len()]);
-    let vertices = VertexSet::full(vertices);
-    Ok(Lists::from(StaticCsr::new(vertices, edges, weights.as_deref(), direction(kernel))?))
+fn vertices_count(numbers: &HashMap<i64, u32>) -> Result<u32> {
+    u32::try_from(numbers.len()).map_err(|_| Error::invalid("a network of 2^32 vertices"))
+}
+
+fn number_of(numbers: &HashMap<i64, u32>, id: i64) -> Result<u32> {
+    let missing = || Error::new(ErrorKind::Corrupt, "the source has no such person");
+    numbers.get(&id).copied().ok_or_else(missing)
+}
+
+/// A static array of what COPY reads.
+struct Reloaded {
+    numbers: HashMap<i64, u32>,
+    lists: Lists,
+}
+
+impl Reloaded {
+    fn read(bench: &Bench, kernel: Kernel) -> Result<Self> {
+        let CopiedEdges { numbers, edges } = CopiedEdges::read(bench)?;
+        let vertices = VertexSet::full(vertices_count(&numbers)?);
+        let weights = (kernel == Kernel::Sssp).then(|| vec![1.0; edges.len()]);
+        let lists = StaticCsr::new(vertices, &edges, weights.as_deref(), direction(kernel))?;
+        Ok(Self { numbers, lists: Lists::from(lists) })
+    }
+
+    fn run(&self, kernel: Kernel, source: i64) -> Result<Vec<f64>> {
+        let source = VertexId(number_of(&self.numbers, source)?);
+        let answer = kernel.run(&self.lists, source)?;
+        Ok(comparable(&answer, self.lists.vertices().iter()))
+    }
 }

@@ -3,11 +3,12 @@
 //! ```text
 //! graph        steps of plans on a snapshot              updates      eight inserts, ours and SQL's
 //! plans, sql   IS1 to IS7, IC1 to IC14, ours and SQL's   parameters   what reads are asked for
-//! kernels      PageRank, WCC, SSSP while following       mod          the network, reads and mixtures
+//! kernels      PageRank, WCC, SSSP while following       export       what another database needs to answer some reads
+//! mod          the network, reads and mixtures
 //! ```
 //!
 //! ```text
-//! source    PostgreSQL: half of the copies before the replica's copy, half inserted while it follows
+//! source    PostgreSQL: half of the copies before the replica's copy, half inserted while it follows; a single one before it
 //! replica   a database that follows it: its reads by our plans
 //! plain     the same graph in an ordinary database that syncs each commit: reads and inserts
 //! ```
@@ -17,6 +18,7 @@
 //!
 //! Source: LiveGraph (VLDB 2020), tables 7 and 9; LDBC's interactive workload 1. Never an LDBC result.
 
+mod export;
 mod graph;
 mod kernels;
 mod parameters;
@@ -68,13 +70,15 @@ const CLIENTS: [usize; 2] = [1, 8];
 
 /// The network in three places.
 struct Network {
+    /// How many times it is there.
+    copies: u32,
     followed: Database,
     replica: Replica,
     plain: Database,
     pools: Pools,
 }
 
-/// Measures reads, mixtures and kernels.
+/// Measures reads, mixtures and kernels, with each number of copies.
 ///
 /// # Errors
 /// `corrupt` if an answer is not SQL's; those of files, server and replica.
@@ -84,14 +88,36 @@ pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
         eprintln!("left out: --interactive names no folder with LDBC's relations, in `relational`");
         return Ok(());
     };
-    let network = Network::make(work, bench, &relations(&folder)?)?;
+    let relations = relations(&folder)?;
+    for copies in bench.plan.copies.clone() {
+        measure_copies(work, bench, &relations, copies)?;
+    }
+    work.note("interactive: fixed plans of IS1 to IS7 and IC1 to IC14 and eight inserts, not LDBC's driver and never an LDBC result; emails, languages, universities and companies of IC1 are left out");
+    work.note("interactive: SQL is prepared once a connection and indexed on every column that names a vertex; each answer is compared with SQL's before the inserts and after them");
+    work.note(
+        "interactive: Virtuoso is not beside: its SQL has no WITH, by which most of the complex reads search; make bench-virtuoso has eight of the reads",
+    );
+    Ok(())
+}
+
+/// The same with one number of copies. The source's database is dropped at the end: the next one has its name.
+fn measure_copies(work: &mut Work<'_>, bench: &mut Bench, relations: &[Relation], copies: u32) -> Result<()> {
+    let network = Network::make(work, bench, relations, copies)?;
     let mut sql = connect(bench)?;
     let reads: Vec<Asked> =
         SHORT.iter().chain(&COMPLEX).map(|read| Asked::draw(*read, &network.pools, work.plan.seed)).collect();
     compare(&network, &reads, &mut sql)?;
-    kernels::measure(work, bench, &network)?;
+    // On a small graph a snapshot takes more time than a kernel.
+    if bench.plan.copies.iter().max() == Some(&copies) {
+        kernels::measure(work, bench, &network)?;
+    }
+    let mut races = Vec::new();
     for asked in &reads {
-        each_read(work, bench, &network, asked, &mut sql)?;
+        races.push(each_read(work, bench, &network, asked, &mut sql)?);
+    }
+    if let Some(folder) = &bench.plan.export {
+        let (folder, source) = (folder.join(format!("copies_{copies}")), &bench.server.settings);
+        export::write(&folder, source, copies, reads.iter().zip(&races), &mut sql)?;
     }
     for count in CLIENTS {
         complex_only(work, bench, &network, &reads, count)?;
@@ -100,15 +126,15 @@ pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
         mixed(work, bench, &network, &reads, count)?;
     }
     compare(&network, &reads, &mut sql)?;
-    work.note("interactive: fixed plans of IS1 to IS7 and IC1 to IC14 and eight inserts, not LDBC's driver and never an LDBC result; emails, languages, universities and companies of IC1 are left out");
-    work.note("interactive: SQL is prepared once a connection and indexed on every column that names a vertex; each answer is compared with SQL's before the inserts and after them");
-    work.note(
-        "interactive: Virtuoso is not beside: its SQL has no WITH, by which most of the complex reads search",
-    );
     let Network { followed, replica, plain, .. } = network;
     replica.stop()?;
+    detach(&followed, Some(&mut source(bench)))?;
     followed.close()?;
-    plain.close()
+    plain.close()?;
+    drop(sql);
+    // A server notices some time later that a connection was closed.
+    run(&mut bench.connection, &format!("DROP DATABASE {NAME} WITH (FORCE)"))?;
+    Ok(())
 }
 
 fn connect(bench: &Bench) -> Result<Connection> {
@@ -119,6 +145,10 @@ fn connect(bench: &Bench) -> Result<Connection> {
         run(&mut connection, &format!("PREPARE {}({}) AS {}", read.name, read.types, read.sql))?;
     }
     Ok(connection)
+}
+
+fn source(bench: &Bench) -> PostgresSource {
+    PostgresSource::new(bench.server.settings_of(NAME), CancelFlag::default())
 }
 
 fn options(bench: &Bench, name: &str) -> ReplicaOptions {
@@ -132,8 +162,8 @@ fn options(bench: &Bench, name: &str) -> ReplicaOptions {
 }
 
 impl Network {
-    fn make(work: &mut Work<'_>, bench: &mut Bench, relations: &[Relation]) -> Result<Self> {
-        let copies = bench.plan.copies.max(2);
+    fn make(work: &mut Work<'_>, bench: &mut Bench, relations: &[Relation], copies: u32) -> Result<Self> {
+        let before = (copies / 2).max(1);
         run(&mut bench.connection, &format!("CREATE DATABASE {NAME}"))?;
         let mut connection = bench.server.connect_to(NAME)?;
         for relation in relations {
@@ -141,19 +171,18 @@ impl Network {
             relation.insert(&mut connection, (0, 1), ROWS_OF_A_STATEMENT)?;
         }
         run(&mut connection, VIEWS_AND_INDEXES)?;
-        for copy in 1..copies / 2 {
+        for copy in 1..before {
             copy_again(&mut connection, relations, copy, work.plan.seed)?;
         }
         run(&mut connection, "ANALYZE")?;
-        let followed = open(&bench.folder.join("social.eg"))?;
-        let source = || PostgresSource::new(bench.server.settings_of(NAME), CancelFlag::default());
+        let followed = open(&bench.folder.join(format!("social-{copies}.eg")))?;
         let start = |database: &Database, name: &str| {
-            let source = Box::new(source());
+            let source = Box::new(source(bench));
             Replica::start(database.clone(), source, options(bench, name), &|_| (), &CancelFlag::default())
         };
         let replica = start(&followed, NAME)?;
         let began = Instant::now();
-        for copy in (copies / 2).max(1)..copies {
+        for copy in before..copies {
             copy_again(&mut connection, relations, copy, work.plan.seed)?;
         }
         catch_up(&replica)?;
@@ -161,11 +190,11 @@ impl Network {
         run(&mut connection, "VACUUM ANALYZE")?;
         let durability = if bench.plan.is_synced { Durability::Sync } else { Durability::Interval(UNSYNCED) };
         let plain = Database::open_with(
-            bench.folder.join("social-plain.eg"),
+            bench.folder.join(format!("social-plain-{copies}.eg")),
             &Options { durability, ..Options::default() },
         )?;
         start(&plain, "social_plain")?.stop()?;
-        detach(&plain, Some(&mut source()))?;
+        detach(&plain, Some(&mut source(bench)))?;
         for database in [&followed, &plain] {
             for label in ["Tag", "TagClass"] {
                 database.create_index(&IndexOptions::on_label(label, "name"))?;
@@ -174,14 +203,36 @@ impl Network {
         let (ours, again) = (followed.statistics()?, plain.statistics()?);
         let counts = |of: &evergraph::Statistics| (of.vertices_count(), of.edges_count());
         expect(OURS, "vertices and edges of a copy and of what followed", counts(&ours), counts(&again))?;
+        let inserted = match copies - before {
+            0 => {
+                "all of it there before the replica began, which follows nothing but what the mixtures insert"
+                    .to_owned()
+            }
+            inserted => {
+                format!("{inserted} of the copies inserted while the replica followed, {inserting:.1} s")
+            }
+        };
         work.note(format!(
-            "interactive: LDBC's network {copies} times over, {} vertices and {} edges, half of the copies inserted while the replica followed, {inserting:.1} s; {} rows wait for an end",
+            "interactive: LDBC's network {}, {} vertices and {} edges, {inserted}; {} rows wait for an end",
+            if copies == 1 { "once".to_owned() } else { format!("{copies} times over") },
             ours.vertices_count(),
             ours.edges_count(),
             replica.status().waiting_rows
         ));
         let pools = Pools::read(&mut connection, work.plan.seed)?;
-        Ok(Self { followed, replica, plain, pools })
+        Ok(Self { copies, followed, replica, plain, pools })
+    }
+
+    /// The heading of a figure on so many copies.
+    fn heading(&self, name: &str, title: &str, unit: Unit) -> Heading {
+        let copies = self.copies;
+        let plural = if copies == 1 { "" } else { "s" };
+        Heading::new(
+            format!("replica.interactive.{name}.copies_{copies}"),
+            format!("{title}, {copies} network{plural}"),
+            unit,
+        )
+        .with("copies", copies)
     }
 }
 
@@ -287,7 +338,7 @@ fn each_read(
     network: &Network,
     asked: &Asked,
     sql: &mut Connection,
-) -> Result<()> {
+) -> Result<Race> {
     let mut race = Race::new([OURS, SQL]);
     let (names, time) = (names(&network.plain)?, work.plan.run_time.min(bench.plan.run_time));
     for round in 0..bench.plan.rounds {
@@ -307,10 +358,9 @@ fn each_read(
         }
         race.note(&times);
     }
-    let heading =
-        Heading::new(format!("replica.interactive.{}", asked.read.name), asked.read.title, Unit::Seconds);
+    let heading = network.heading(asked.read.name, asked.read.title, Unit::Seconds);
     work.add_race(&heading.with("parameters", asked.sets.len()), &race);
-    Ok(())
+    Ok(race)
 }
 
 /// A client that reads.
@@ -382,16 +432,23 @@ fn complex_only(
         plain.note(&[rates[0], rates[1]]);
         followed.note(&[rates[2], rates[1]]);
     }
-    add(work, "complex", "complex reads a second", count, &plain, &followed);
+    add(work, network, "complex", "complex reads a second", count, [&plain, &followed]);
     Ok(())
 }
 
-fn add(work: &mut Work<'_>, name: &str, title: &str, count: usize, plain: &Race, followed: &Race) {
+fn add(
+    work: &mut Work<'_>,
+    network: &Network,
+    name: &str,
+    title: &str,
+    count: usize,
+    [plain, followed]: [&Race; 2],
+) {
     let plural = if count == 1 { "" } else { "s" };
     for (of, how, race) in [("", "", plain), ("on_replica.", ", reads on the replica", followed)] {
-        let name = format!("replica.interactive.{of}{name}.clients_{count}");
+        let name = format!("{of}{name}.clients_{count}");
         let title = format!("{title}, {count} client{plural}{how}");
-        work.add_race(&Heading::new(name, title, Unit::PerSecond).with("clients", count), race);
+        work.add_race(&network.heading(&name, &title, Unit::PerSecond).with("clients", count), race);
     }
 }
 
@@ -443,7 +500,7 @@ fn mixed(work: &mut Work<'_>, bench: &Bench, network: &Network, reads: &[Asked],
         followed.note(&[rates[2], rates[1]]);
     }
     let title = "operations a second, 7.3 % complex and 63.8 % short reads, 28.9 % inserts";
-    add(work, "mixed", title, count, &plain, &followed);
+    add(work, network, "mixed", title, count, [&plain, &followed]);
     Ok(())
 }
 

@@ -10,10 +10,10 @@
 use crate::goals::baseline;
 use crate::plan::Work;
 use crate::server_plan::ServerPeer;
-use crate::workload::server::claims::property_graph::PropertyGraph;
+use crate::workload::property_graph::PropertyGraph;
 use crate::workload::server::contender::{Contender, Dialect};
 use crate::workload::server::peers::{
-    GremlinServer, JANUSGRAPH_SERVER, NEO4J_SERVER, TINKERGRAPH_SERVER, start_neo4j,
+    GremlinServer, JANUSGRAPH_SERVER, NEO4J_SERVER, TINKERGRAPH_SERVER, rows_of_neo4j, start_neo4j,
 };
 use crate::workload::server::process::{Serve, ServerProcess, copy_folder};
 use crate::workload::server::{Bench, OURS};
@@ -184,7 +184,9 @@ impl Entrant {
             }
             Kind::Neo4j => {
                 let process = start_neo4j(folder, &jars(ServerPeer::Neo4j)?)?;
-                prepared.graph.load_into_neo4j(process.address)?;
+                prepared
+                    .graph
+                    .load_into_neo4j(|text, parameters| rows_of_neo4j(process.address, text, parameters))?;
                 let contender = Contender::new(self.name, process.address, Dialect::Cypher);
                 (process, contender)
             }

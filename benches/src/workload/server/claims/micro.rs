@@ -12,7 +12,7 @@
 
 use crate::workload::lbv::graph::{NAMES, SINCE, Shape};
 use crate::workload::lbv::query::{self, Draw, Population, WRITES};
-use crate::workload::server::claims::property_graph::{
+use crate::workload::property_graph::{
     Column, EdgeRows, IndexedKeys, PropertyGraph, Uniqueness, VertexRows, labels_in_cypher,
 };
 use evergraph::Value;

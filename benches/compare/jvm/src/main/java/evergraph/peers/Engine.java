@@ -2,6 +2,7 @@ package evergraph.peers;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 
@@ -29,6 +30,11 @@ interface Engine extends AutoCloseable {
 
     /** The whole number that a query gives; {@code start} is the vertex that it begins at, if its text names one. */
     long query(String text, int start);
+
+    /** The rows of a statement in Cypher, each a value a column; it may write, in a transaction of its own. */
+    default List<List<Object>> rows(String text, Map<String, Object> parameters) {
+        throw new UnsupportedOperationException("the engine has no Cypher");
+    }
 
     @Override
     void close();

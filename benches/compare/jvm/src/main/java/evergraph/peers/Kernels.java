@@ -1,11 +1,15 @@
 package evergraph.peers;
 
 import java.util.Arrays;
+import java.util.Comparator;
+import java.util.PriorityQueue;
 import java.util.function.IntConsumer;
 
 /** Algorithms in plain Java, of one thread, for engines that bring none: written once for every {@link Adjacency}. */
 final class Kernels {
     private static final double DAMPING = 0.85;
+    /** What every edge weighs: none has a property. */
+    private static final double WEIGHT = 1;
 
     private Kernels() {}
 
@@ -93,6 +97,37 @@ final class Kernels {
             }
         }
     }
+
+    /**
+     * Dijkstra's algorithm on a binary heap. Entries are never moved: a vertex that came nearer has another one, and
+     * those before it are stale.
+     *
+     * @return the weight of the shortest path from {@code source} to each vertex; infinite where no path leads
+     */
+    static double[] sssp(Adjacency graph, int source) {
+        double[] distances = new double[graph.vertices()];
+        Arrays.fill(distances, Double.POSITIVE_INFINITY);
+        distances[source] = 0;
+        PriorityQueue<Reached> queue = new PriorityQueue<>(Comparator.comparingDouble(Reached::distance));
+        queue.add(new Reached(source, 0));
+        while (!queue.isEmpty()) {
+            Reached nearest = queue.remove();
+            if (nearest.distance() > distances[nearest.vertex()]) {
+                continue;
+            }
+            double distance = nearest.distance() + WEIGHT;
+            graph.out(nearest.vertex(), target -> {
+                if (distance < distances[target]) {
+                    distances[target] = distance;
+                    queue.add(new Reached(target, distance));
+                }
+            });
+        }
+        return distances;
+    }
+
+    /** A vertex with the weight of the path by which a search reached it. */
+    private record Reached(int vertex, double distance) {}
 
     /** @return of each vertex the lowest one of its component: union and find, in one pass over the edges */
     static int[] wcc(Adjacency graph) {

@@ -2,6 +2,8 @@ package evergraph.peers;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.function.IntConsumer;
@@ -144,6 +146,20 @@ final class Neo4jEngine implements Engine {
         return database.executeTransactionally(text, Map.of("start", (long) start), rows -> {
             Map<String, Object> row = rows.next();
             return ((Number) row.values().iterator().next()).longValue();
+        });
+    }
+
+    @Override
+    public List<List<Object>> rows(String text, Map<String, Object> parameters) {
+        return database.executeTransactionally(text, parameters, found -> {
+            List<String> columns = found.columns();
+            List<List<Object>> rows = new ArrayList<>();
+            found.forEachRemaining(row -> {
+                List<Object> values = new ArrayList<>(columns.size());
+                columns.forEach(column -> values.add(row.get(column)));
+                rows.add(values);
+            });
+            return rows;
         });
     }
 

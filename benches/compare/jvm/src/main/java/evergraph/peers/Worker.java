@@ -3,23 +3,27 @@ package evergraph.peers;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.sun.management.OperatingSystemMXBean;
 import java.io.BufferedReader;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
 import java.nio.IntBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongSupplier;
 import java.util.function.ToLongFunction;
 
 /**
  * A peer that works on request, as {@code evergraph_worker.py} does for us: {@code Worker ENGINE FOLDER}.
  *
  * <p>A request is a line of JSON on standard input, the reply a line on standard output: seconds, what the whole
- * process spent in them ({@code wall} and {@code cpu}), and {@code said}, a number by which answers are compared; or
- * {@code error}.
+ * process spent in them ({@code wall} and {@code cpu}), {@code said}, a number by which answers are compared, and
+ * {@code rows}, those of a statement in Cypher for each of its sets of parameters; or {@code error}.
  * {@code FOLDER/edges.bin} has the edges, {@code FOLDER/asked.bin} the vertices of {@code neighbors}.
  */
 final class Worker {
@@ -29,7 +33,7 @@ final class Worker {
 
     /** What is asked for; each kind of run has the fields that it needs. */
     record Request(String run, int vertices, int from, int to, int batch, int interval, int source, String answer,
-            String text, List<Integer> starts) {}
+            String text, List<Integer> starts, List<Map<String, Object>> sets) {}
 
     /** How much of everything a run took, in seconds. */
     record Spent(double wall, double cpu) {}
@@ -39,7 +43,7 @@ final class Worker {
     private final IntBuffer asked;
     /** The copy that the last request for one made. */
     private SparseRows copy;
-    /** Who inserts edges by itself; null while nobody does. */
+    /** Who writes by itself; null while nobody does. */
     private Writer writer;
 
     private Worker(Engine engine, Path folder) throws IOException {
@@ -49,13 +53,15 @@ final class Worker {
     }
 
     public static void main(String[] arguments) throws IOException, ReflectiveOperationException {
-        // What libraries print would break the replies: it goes to standard error.
-        PrintStream replies = System.out;
+        // What libraries print would break the replies: it goes to standard error. Both ends speak UTF-8, whatever the
+        // locale says.
+        PrintStream replies = new PrintStream(new FileOutputStream(FileDescriptor.out), true, StandardCharsets.UTF_8);
         System.setOut(System.err);
         Path folder = Path.of(arguments[1]);
         ObjectMapper json = new ObjectMapper();
         try (Engine engine = Engine.named(arguments[0], folder);
-                BufferedReader requests = new BufferedReader(new InputStreamReader(System.in))) {
+                BufferedReader requests =
+                        new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
             Worker worker = new Worker(engine, folder);
             for (String line = requests.readLine(); line != null; line = requests.readLine()) {
                 replies.println(json.writeValueAsString(worker.reply(json.readValue(line, Request.class))));
@@ -77,14 +83,15 @@ final class Worker {
             if (request.answer() != null) {
                 save(Path.of(request.answer()), said);
             }
-            return Map.of("seconds", seconds, "spent", spent, "said", said instanceof Long number ? number : 0);
+            return Map.of("seconds", seconds, "spent", spent, "said", said instanceof Long number ? number : 0,
+                    "rows", said instanceof List<?> rows ? rows : List.of());
         } catch (IOException | RuntimeException | OutOfMemoryError | LinkageError error) {
             error.printStackTrace();
             return Map.of("error", error.getClass().getSimpleName() + ": " + error.getMessage());
         }
     }
 
-    /** What the request's run gives: a number, or one for each vertex. */
+    /** What the request's run gives: a number, one for each vertex, or rows for each set of parameters. */
     private Object run(Request request) throws IOException {
         return switch (request.run()) {
             case "create" -> {
@@ -99,7 +106,9 @@ final class Worker {
                 yield (long) request.to() - request.from();
             }
             case "write" -> {
-                writer = new Writer(request.batch(), request.interval());
+                LongSupplier transaction =
+                        request.text() == null ? inserts(request.batch()) : changes(request.text(), request.sets());
+                writer = new Writer(transaction, request.interval());
                 writer.start();
                 yield 0L;
             }
@@ -107,6 +116,7 @@ final class Worker {
             case "bytes" -> engine.bytes();
             case "neighbors" -> counted(this::neighborsSum);
             case "query" -> request.starts().stream().mapToLong(start -> engine.query(request.text(), start)).sum();
+            case "rows" -> request.sets().stream().map(set -> engine.rows(request.text(), set)).toList();
             case "scan" -> counted(Worker::edgesSum);
             case "copy" -> {
                 copy = null;
@@ -115,6 +125,7 @@ final class Worker {
             }
             case "pagerank" -> engine.read(graph -> Kernels.pagerank(graph, ITERATIONS));
             case "bfs" -> engine.read(graph -> Kernels.bfs(graph, request.source()));
+            case "sssp" -> engine.read(graph -> Kernels.sssp(graph, request.source()));
             case "wcc" -> engine.read(Kernels::wcc);
             case "pagerank of the copy" -> Kernels.pagerank(copy, ITERATIONS);
             case "bfs of the copy" -> Kernels.bfs(copy, request.source());
@@ -130,28 +141,45 @@ final class Worker {
         };
     }
 
-    /** Inserts the edges again from the first one on, a transaction each so many milliseconds, beside requests. */
-    private final class Writer extends Thread {
-        private final int batch;
+    /** Inserts the edges again from the first one on, so many a transaction: how many that were. */
+    private LongSupplier inserts(int batch) {
+        int[] from = {0};
+        return () -> {
+            engine.insert(edges, from[0], from[0] + batch);
+            from[0] = from[0] + 2 * batch <= edges.count() ? from[0] + batch : 0;
+            return batch;
+        };
+    }
+
+    /** Runs a statement with one set of parameters after the other, again and again; it says how much it changed. */
+    private LongSupplier changes(String text, List<Map<String, Object>> sets) {
+        int[] next = {0};
+        return () -> {
+            List<List<Object>> rows = engine.rows(text, sets.get(next[0]));
+            next[0] = (next[0] + 1) % sets.size();
+            return ((Number) rows.get(0).get(0)).longValue();
+        };
+    }
+
+    /** Runs a transaction each so many milliseconds, beside requests. */
+    private static final class Writer extends Thread {
+        private final LongSupplier transaction;
         private final int interval;
         private volatile boolean over;
         private volatile RuntimeException failure;
-        private long inserted;
+        private long written;
 
-        Writer(int batch, int interval) {
-            this.batch = batch;
+        Writer(LongSupplier transaction, int interval) {
+            this.transaction = transaction;
             this.interval = interval;
         }
 
         @Override
         public void run() {
-            int from = 0;
             long due = System.nanoTime();
             try {
                 while (!over) {
-                    engine.insert(edges, from, from + batch);
-                    inserted += batch;
-                    from = from + 2 * batch <= edges.count() ? from + batch : 0;
+                    written += transaction.getAsLong();
                     due += interval * 1_000_000L;
                     LockSupport.parkNanos(due - System.nanoTime());
                 }
@@ -160,7 +188,7 @@ final class Worker {
             }
         }
 
-        /** Ends it; how many edges it inserted. */
+        /** Ends it; how much it inserted or changed. */
         long end() {
             over = true;
             try {
@@ -171,7 +199,7 @@ final class Worker {
             if (failure != null) {
                 throw failure;
             }
-            return inserted;
+            return written;
         }
     }
 

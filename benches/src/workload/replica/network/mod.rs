@@ -1,9 +1,13 @@
 //! Network: LDBC's relations, half of them copied, the other half inserted while the replica follows; then reads of the paper in
-//! Gremlin, while the source changes, beside the same reads of a quiet replica and beside SQL at the source.
+//! Gremlin, while the source changes, beside the same reads of a quiet replica, beside SQL at the source and beside static arrays.
 //!
 //! ```text
 //! IS-3   friends of a person             BI-2   how often the tags of a class were used in two periods
 //!                                        BI-3   messages about a class in the forums of a country's moderators
+//!
+//! reload   COPY of the columns that the read needs, static arrays of them (`arrays`), the read as a loop over these
+//! static   the loop alone, on arrays that are there already
+//! neo4j    the read in Cypher, embedded in a JVM, where there is one
 //! ```
 //!
 //! The relations have no foreign keys, and every second row comes later: many edges wait for their ends. Each answer is compared
@@ -11,12 +15,18 @@
 //!
 //! Source: GART (USENIX ATC 2023), table 2.
 
-use crate::goals::baseline::{SQL, WITHOUT};
-use crate::plan::Work;
+mod arrays;
+
+use crate::goals::baseline::{RELOAD, SQL, STATIC, WITHOUT};
+use crate::plan::{Work, expect};
 use crate::race::{Race, order};
 use crate::results::Heading;
+use crate::workload::replica::neo4j::network::Neo4jNetwork;
+use crate::workload::replica::neo4j::worker::NEO4J;
+use crate::workload::replica::network::arrays::{Friendships, ModeratedForums, StaticRead, TagUses};
 use crate::workload::replica::question::{Question, Rows};
 use crate::workload::replica::relations::relations;
+use crate::workload::replica::reload::median_time;
 use crate::workload::replica::source_server::run;
 use crate::workload::replica::{Bench, EPOCHS, OURS, PATIENCE, open};
 use evergraph::{Database, Value};
@@ -31,15 +41,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-const MAPPING: &str = include_str!("../../../../crates/replica/mappings/snb.toml");
+const MAPPING: &str = include_str!("../../../../../crates/replica/mappings/snb.toml");
 /// The database at the source; slot and publication are called the same.
 const NAME: &str = "network";
 /// Rows of a transaction that inserts the second half.
 const ROWS_OF_A_TRANSACTION: usize = 50;
 /// Rows of a statement that fills the first half.
 const ROWS_OF_A_STATEMENT: usize = 500;
-/// Time between two transactions of ten changed rows while reads are measured: 1,000 changes a second.
-const INTERVAL: Duration = Duration::from_millis(10);
+/// Posts that a transaction changes while reads are measured.
+pub const CHANGED_POSTS: usize = 10;
+/// Time between two of these transactions: 1,000 changes a second.
+pub const INTERVAL: Duration = Duration::from_millis(10);
 /// Persons that IS-3 asks for.
 const PERSONS: usize = 50;
 /// 2010-01-01, 2010-06-01 and 2010-12-01, in milliseconds.
@@ -125,9 +137,13 @@ pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
         replica.status().waiting_rows
     ));
     let persons = relations.iter().find(|relation| relation.table == "person");
-    for read in questions(persons.map_or(&[][..], |relation| &relation.rows[..])) {
-        measure_read(work, bench, &read, &database, &replica)?;
-    }
+    let [is_3, bi_2, bi_3] = questions(persons.map_or(&[][..], |relation| &relation.rows[..]));
+    let mut neo4j =
+        Neo4jNetwork::start(work, bench, &folder.with_file_name("graph"), CHANGED_POSTS, INTERVAL)?;
+    measure_read::<Friendships>(work, bench, &is_3, &database, &replica, neo4j.as_mut())?;
+    measure_read::<TagUses>(work, bench, &bi_2, &database, &replica, neo4j.as_mut())?;
+    measure_read::<ModeratedForums>(work, bench, &bi_3, &database, &replica, neo4j.as_mut())?;
+    work.note("network: reload reads the columns that a read needs by COPY, a connection a table, makes static arrays and reads once by a loop over them; static is the loop alone, on arrays that are there already");
     replica.stop()?;
     database.close()
 }
@@ -144,7 +160,7 @@ pub fn catch_up(replica: &Replica) -> Result<()> {
     }
 }
 
-fn questions(persons: &[Vec<String>]) -> Vec<Question> {
+fn questions(persons: &[Vec<String>]) -> [Question; 3] {
     let moment = |milliseconds| {
         let moment = DateTime::from_epoch_milliseconds(milliseconds).expect("it is in the year 2010");
         Value::from(moment)
@@ -157,7 +173,7 @@ fn questions(persons: &[Vec<String>]) -> Vec<Question> {
     };
     let ids = persons.iter().filter_map(|row| row.first()?.parse::<i64>().ok());
     let class = |class: &str| ("class", Value::from(class));
-    vec![
+    [
         Question {
             name: "is_3",
             title: "IS-3: the friends of a person",
@@ -187,12 +203,14 @@ fn questions(persons: &[Vec<String>]) -> Vec<Question> {
     ]
 }
 
-fn measure_read(
+/// Measures a read in Gremlin, in SQL, on the arrays of `R`, and in Cypher.
+fn measure_read<R: StaticRead>(
     work: &mut Work<'_>,
     bench: &Bench,
     read: &Question,
     database: &Database,
     replica: &Replica,
+    mut neo4j: Option<&mut Neo4jNetwork>,
 ) -> Result<()> {
     let mut connection = bench.server.connect_to(NAME)?;
     let expected: Vec<Rows> = read
@@ -201,23 +219,42 @@ fn measure_read(
         .map(|parameters| read.by_sql(&mut connection, parameters))
         .collect::<Result<_>>()?;
     let rows: usize = expected.iter().map(Vec::len).sum();
-    let mut race = Race::new([OURS, WITHOUT, SQL]);
+    let names = [OURS, WITHOUT, SQL, RELOAD, STATIC].into_iter();
+    let names: Vec<_> = names.chain(neo4j.is_some().then_some(NEO4J)).collect();
+    let mut race = Race::new(names.iter().copied());
     let time = work.plan.run_time.min(bench.plan.run_time);
+    if let Some(neo4j) = neo4j.as_deref_mut() {
+        // By then its JVM has compiled what is hot.
+        neo4j.time(read, time, &expected)?;
+    }
     for round in 0..bench.plan.rounds {
-        let mut times = [0.0; 3];
+        let mut times = vec![0.0; names.len()];
         for place in order(round, times.len()) {
-            times[place] = if place == 1 {
-                catch_up(replica)?;
-                read.time(time, |parameters| read.by_gremlin(database, parameters), Some(&expected))?
-            } else {
-                beside_a_writer(bench, NAME, || match place {
-                    0 => read.time(time, |parameters| read.by_gremlin(database, parameters), Some(&expected)),
-                    _ => read.time(
-                        time,
-                        |parameters| read.by_sql(&mut connection, parameters),
-                        Some(&expected),
-                    ),
-                })?
+            let ours =
+                || read.time(time, |parameters| read.by_gremlin(database, parameters), Some(&expected));
+            times[place] = match place {
+                0 => beside_a_writer(bench, NAME, ours)?,
+                1 => {
+                    catch_up(replica)?;
+                    ours()?
+                }
+                2 => beside_a_writer(bench, NAME, || {
+                    read.time(time, |parameters| read.by_sql(&mut connection, parameters), Some(&expected))
+                })?,
+                3 => beside_a_writer(bench, NAME, || reload::<R>(bench, read, &expected))?,
+                4 => {
+                    let arrays = R::load(&bench.server.settings_of(NAME))?;
+                    for (parameters, expected) in read.parameters.iter().zip(&expected) {
+                        expect(STATIC, read.title, &arrays.answer(parameters)?, expected)?;
+                    }
+                    beside_a_writer(bench, NAME, || {
+                        read.time(time, |parameters| arrays.answer(parameters), Some(&expected))
+                    })?
+                }
+                _ => {
+                    let neo4j = neo4j.as_deref_mut().expect("it is in a race only where it is there");
+                    neo4j.time(read, time, &expected)?
+                }
             };
         }
         race.note(&times);
@@ -227,6 +264,17 @@ fn measure_read(
         .with("rows", rows);
     work.add_race(&heading, &race);
     Ok(())
+}
+
+/// Seconds of loading the arrays of a read and of one answer by them; each run asks for other parameters.
+fn reload<R: StaticRead>(bench: &Bench, read: &Question, expected: &[Rows]) -> Result<f64> {
+    let settings = bench.server.settings_of(NAME);
+    let mut asked = read.parameters.iter().zip(expected).cycle();
+    median_time(|| {
+        let arrays = R::load(&settings)?;
+        let Some((parameters, expected)) = asked.next() else { return Ok(()) };
+        expect(RELOAD, read.title, &arrays.answer(parameters)?, expected)
+    })
 }
 
 /// What `measure` gives while lengths of posts change in the source's `database`, which no read asks for: 1,000 a second.
@@ -244,8 +292,8 @@ pub fn beside_a_writer<T>(bench: &Bench, database: &str, measure: impl FnOnce() 
                 number += 1;
                 let change = format!(
                     "UPDATE post SET length = length + 1 WHERE id IN (SELECT id FROM post WHERE id >= (
-                         SELECT min(id) FROM post) + {} ORDER BY id LIMIT 10)",
-                    number * 10 % 5000
+                         SELECT min(id) FROM post) + {} ORDER BY id LIMIT {CHANGED_POSTS})",
+                    number * CHANGED_POSTS as u64 % 5000
                 );
                 run(&mut connection, &change)?;
                 thread::sleep(INTERVAL);

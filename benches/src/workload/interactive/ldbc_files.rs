@@ -3,9 +3,7 @@
 //! Labels and edge types are those that an import gives them (`crates/files`, `recognise/systems/ldbc`).
 
 use crate::workload::interactive::network::Table;
-use crate::workload::server::claims::property_graph::{
-    Column, EdgeRows, IndexedKeys, PropertyGraph, Uniqueness, VertexRows,
-};
+use crate::workload::property_graph::{Column, EdgeRows, IndexedKeys, PropertyGraph, Uniqueness, VertexRows};
 use evergraph::Value;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::value::ValueType;

@@ -1,4 +1,4 @@
-//! Property graph: tables of vertices and edges that every server loads, with the keys that every server indexes.
+//! Property graph: tables of vertices and edges that servers and stores of others load, with the keys that each of them indexes.
 //!
 //! ```text
 //! vertices[0]  label Person, besides Message...    edges[0]  type KNOWS   source 0  target 0
@@ -10,7 +10,6 @@
 //!
 //! Whole numbers are longs everywhere, dates are such numbers, and a list stands for several values of one key.
 
-use crate::workload::server::peers::ask_neo4j;
 use evergraph::{Database, IndexOptions, Value};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
@@ -21,7 +20,6 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
-use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::Path;
 
@@ -200,11 +198,14 @@ impl PropertyGraph {
         })
     }
 
-    /// Loads it into Neo4j.
+    /// Loads it into Neo4j by `ask`, which runs a statement with its parameters and gives the rows of the result.
     ///
     /// # Errors
-    /// `io` if a statement fails.
-    pub fn load_into_neo4j(&self, address: SocketAddr) -> Result<()> {
+    /// Those of `ask`; `io` if vertices are missing.
+    pub fn load_into_neo4j(
+        &self,
+        mut ask: impl FnMut(&str, serde_json::Value) -> Result<Vec<serde_json::Value>>,
+    ) -> Result<()> {
         // Each vertex' own id, which the answer to its creation has, in the order of rows.
         let mut ids: Vec<Vec<i64>> = Vec::new();
         for table in &self.vertices {
@@ -215,11 +216,8 @@ impl PropertyGraph {
             let mut of_table = Vec::with_capacity(table.rows);
             let rows: Vec<_> = (0..table.rows).map(|row| values(&table.columns, row)).collect();
             for rows in rows.chunks(ROWS) {
-                let body = ask_neo4j(address, &text, json!({ "rows": rows }))?;
-                let body: serde_json::Value = serde_json::from_slice(&body)
-                    .map_err(|error| Error::new(ErrorKind::Io, format!("an answer of neo4j's: {error}")))?;
-                let found = body["results"][0]["data"].as_array().into_iter().flatten();
-                of_table.extend(found.filter_map(|row| row["row"][0].as_i64()));
+                let made = ask(&text, json!({ "rows": rows }))?;
+                of_table.extend(made.iter().filter_map(|row| row[0].as_i64()));
             }
             if of_table.len() != table.rows {
                 let text = format!("neo4j made {} of {} {}", of_table.len(), table.rows, table.label);
@@ -243,14 +241,15 @@ impl PropertyGraph {
                 })
                 .collect();
             for rows in rows.chunks(ROWS) {
-                ask_neo4j(address, &text, json!({ "rows": rows }))?;
+                ask(&text, json!({ "rows": rows }))?;
             }
         }
-        self.index_in_neo4j(address)
+        self.neo4j_indexes().iter().try_for_each(|text| ask(text, json!({})).map(drop))
     }
 
-    /// Indexes of the further label where there is one: one look-up in place of one a label.
-    fn index_in_neo4j(&self, address: SocketAddr) -> Result<()> {
+    /// Statements that make indexes and wait for them: of the further label where there is one, one look-up in place of one
+    /// a label.
+    fn neo4j_indexes(&self) -> Vec<String> {
         let mut statements = BTreeSet::new();
         for (label, key, uniqueness) in &self.indexed.vertices {
             let table = self.vertices.iter().find(|table| table.label == *label);
@@ -263,8 +262,8 @@ impl PropertyGraph {
         for (edge_type, key) in &self.indexed.edges {
             statements.insert(format!("CREATE INDEX FOR ()-[e:{edge_type}]-() ON (e.{key})"));
         }
-        statements.iter().try_for_each(|text| ask_neo4j(address, text, json!({})).map(drop))?;
-        ask_neo4j(address, "CALL db.awaitIndexes(300)", json!({})).map(drop)
+        let wait = "CALL db.awaitIndexes(300)".to_owned();
+        statements.into_iter().chain([wait]).collect()
     }
 }
 

@@ -22,6 +22,7 @@ use std::ops::Range;
 pub(crate) struct Counts {
     pub(crate) rebalances: u64,
     pub(crate) resizes: u64,
+    pub(crate) shifts: u64,
 }
 
 /// A packed graph that is open.

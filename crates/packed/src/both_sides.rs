@@ -207,12 +207,14 @@ fn each_edge<M: Memory>(view: &View<M>, mut visitor: impl FnMut(u32, u32)) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ablation::Ablation;
     use crate::memory::heap::HeapMemory;
     use crate::memory::region::Domain;
     use crate::memory::simulated::SimulatedMemory;
     use evergraph_graph::error::ErrorKind;
 
-    const OPTIONS: Options = Options { vertices: 9, edges: 0, log_records: 7, undo_bytes: 64 };
+    const OPTIONS: Options =
+        Options { vertices: 9, edges: 0, log_records: 7, undo_bytes: 64, ablation: Ablation::NONE };
 
     fn edges<M: Memory>(view: &View<M>, is_turned: bool) -> Vec<(u32, u32)> {
         let mut edges = Vec::new();

@@ -51,6 +51,11 @@ impl Tally {
 }
 
 impl Section {
+    /// As a section is kept in the file, if it is.
+    pub(crate) fn words(&self) -> [u64; 3] {
+        [self.used, self.slots, u64::from(self.log_count) << 32 | u64::from(self.log_generation)]
+    }
+
     /// Whether an insertion has to make room first: no slot is left, or 90 % of the log are used.
     #[inline]
     pub(crate) fn is_due(&self, log_records: u32) -> bool {

@@ -37,6 +37,8 @@ pub struct Statistics {
     pub rebalances: u64,
     /// Arrays that were replaced by larger ones.
     pub resizes: u64,
+    /// Insertions for which lists were shifted: none with section logs.
+    pub shifts: u64,
     /// Records of a section's log.
     pub log_records: u32,
     /// Bytes of all logs.
@@ -208,6 +210,7 @@ impl<M: Memory> PackedGraph<M> {
             inserted_into_logs: totals.into_logs,
             rebalances: array.counts.rebalances,
             resizes: array.counts.resizes,
+            shifts: array.counts.shifts,
             log_records: array.layout().log_records(),
             log_bytes: (array.layout().array() - array.layout().log(0)) as u64 * 8,
             logged: array.sections.iter().map(|section| u64::from(section.lock().log_count)).sum(),

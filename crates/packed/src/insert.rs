@@ -7,10 +7,12 @@
 //! ```
 //!
 //! Room is made before an insertion, not after it, so that an insertion that fails has changed nothing. Making room takes
-//! the whole array; an insertion that has room takes its section alone.
+//! the whole array; an insertion that has room takes its section alone. Without section logs (see [`crate::ablation`]), an
+//! insertion whose slot is taken takes the whole array as well.
 //!
 //! Source: DGAP (SC 2023), section 3.1.2 and figure 3.
 
+use crate::ablation::TakenSlot;
 use crate::array::PackedArray;
 use crate::cancellation::to_targets;
 use crate::density::Section;
@@ -38,7 +40,7 @@ fn full_list(source: u32) -> Error {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
     Inserted,
-    /// The section is full, and nothing was inserted.
+    /// The section is full, or the slot is taken and there are no logs; nothing was inserted.
     NeedsRoom,
 }
 
@@ -52,8 +54,19 @@ impl<M: Memory> PackedArray<M> {
         if self.sections[section].lock().is_due(self.layout().log_records()) {
             self.make_room(section)?;
         }
+        if self.has_no_logs() {
+            self.make_gap(source);
+        }
         let mut state = self.sections[section].lock();
-        self.insert_with_room(source, value, section, &mut state)
+        let outcome = self.insert_with_room(source, value, section, &mut state)?;
+        debug_assert_eq!(outcome, Outcome::Inserted, "the section has room, and the list a gap if need be");
+        Ok(())
+    }
+
+    /// Whether an edge may go into its slot alone.
+    #[inline]
+    fn has_no_logs(&self) -> bool {
+        self.layout().sizes.ablation.taken_slot == TakenSlot::Shifted
     }
 
     /// Appends a slot to the list of `source`, durably, if its section has room.
@@ -113,13 +126,19 @@ impl<M: Memory> PackedArray<M> {
         if state.is_due(self.layout().log_records()) {
             return Ok(Outcome::NeedsRoom);
         }
-        self.insert_with_room(source, value, section, state)?;
-        Ok(Outcome::Inserted)
+        self.insert_with_room(source, value, section, state)
     }
 
-    /// Appends a slot to the list of `source`, whose section, locked as `state`, has room.
+    /// Appends a slot to the list of `source`, whose section, locked as `state`, has room; without logs only if the list has
+    /// a gap behind it.
     #[inline]
-    fn insert_with_room(&self, source: u32, value: u32, section: usize, state: &mut Section) -> Result<()> {
+    fn insert_with_room(
+        &self,
+        source: u32,
+        value: u32,
+        section: usize,
+        state: &mut Section,
+    ) -> Result<Outcome> {
         let mut vertex = self.vertices.at(source as usize);
         if vertex.in_array > ELEMENTS_MAX {
             return Err(full_list(source));
@@ -130,6 +149,8 @@ impl<M: Memory> PackedArray<M> {
             self.store_slot(&mut medium, slot, value);
             vertex.in_array += 1;
             state.tally.into_gaps += 1;
+        } else if self.has_no_logs() {
+            return Ok(Outcome::NeedsRoom);
         } else {
             let (index, generation) = (state.log_count, state.log_generation);
             let record = Record { source, slot: value, link: vertex.log_head };
@@ -142,6 +163,7 @@ impl<M: Memory> PackedArray<M> {
         }
         self.vertices.set(source as usize, vertex);
         state.used += 1;
+        self.keep_insertion_in_file(&mut medium, source, section, state);
         state.tally.traffic.add(medium.traffic);
         if is_tombstone(value) {
             self.tombstones.insert(source);
@@ -149,7 +171,7 @@ impl<M: Memory> PackedArray<M> {
         } else {
             state.tally.edges += 1;
         }
-        Ok(())
+        Ok(Outcome::Inserted)
     }
 
     /// Stores one slot, durably.
@@ -196,7 +218,9 @@ impl<M: Memory> PackedArray<M> {
         self.tombstones.grow(count + 1);
         let section = self.layout().section_of(count as u32);
         self.sections[section].lock().used += 1;
-        self.measure(section.saturating_sub(1)..section + 1);
+        let sections = section.saturating_sub(1)..section + 1;
+        self.measure(sections.clone());
+        self.keep_in_file(count..count + 1, sections);
         Ok(())
     }
 

@@ -3,6 +3,8 @@
 //! ```text
 //! undo slot 0 | undo slot 1   a line of place and checksum, then the words that a chunk overwrites
 //! plan                        a line of state and window, two words a vertex, one a section
+//! journal                     with an ablation alone: lines of owner and transaction, then 32 bytes an entry
+//! placed vertices, sections   with an ablation alone: two words a vertex, four a section
 //! log of section 0, 1, …      a word of generation, then records of 12 bytes; 2 KB with 170 of them
 //! edge array                  slots of 4 bytes, two a word
 //! ```
@@ -10,6 +12,7 @@
 //! A section holds the lists of `section_vertices` vertices, however long they are: its slots vary (VCSR). All parts
 //! begin on a line.
 
+use crate::ablation::{Ablation, Placement, UndoKind};
 use crate::memory::region::LINE_WORDS;
 use crate::options::{LOG_RECORDS_MAX, Options, UNDO_BYTES_MAX};
 
@@ -18,6 +21,12 @@ const LINE_SLOTS: u64 = 16;
 
 /// Slots for each expected element: one over the lowest density of the root, 0.50.
 const SLOTS_PER_ELEMENT: u64 = 2;
+
+/// Words of an entry of the journal: two lie in a line.
+pub(crate) const JOURNAL_ENTRY_WORDS: usize = LINE_WORDS / 2;
+
+/// Words of a section whose densities are kept in the file: two lie in a line.
+const PLACED_SECTION_WORDS: usize = LINE_WORDS / 2;
 
 /// Sizes from which all places follow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,6 +39,8 @@ pub(crate) struct Sizes {
     pub(crate) log_records: u32,
     /// Slots that an undo slot holds, a multiple of a line's.
     pub(crate) undo_slots: u32,
+    /// Decides which parts there are.
+    pub(crate) ablation: Ablation,
 }
 
 impl Sizes {
@@ -45,12 +56,13 @@ impl Sizes {
             section_vertices,
             log_records: options.log_records,
             undo_slots: options.undo_bytes / 4,
+            ablation: options.ablation,
         }
     }
 
     /// Whether these may be those of an array, so that no place in it overflows.
     pub(crate) fn are_valid(&self) -> bool {
-        let Self { slots, sections, section_vertices, log_records, undo_slots } = *self;
+        let Self { slots, sections, section_vertices, log_records, undo_slots, ablation: _ } = *self;
         sections.is_power_of_two()
             && section_vertices > 0
             && u64::from(sections) * u64::from(section_vertices) <= 1 << 34
@@ -69,6 +81,9 @@ pub(crate) struct Layout {
     /// (2^64 - 1) over the vertices of a section, rounded down.
     section_inverse: u64,
     plan: usize,
+    journal: usize,
+    placed_vertices: usize,
+    placed_sections: usize,
     first_log: usize,
     log_words: usize,
     array: usize,
@@ -91,11 +106,25 @@ impl Layout {
         let plan_words = LINE_WORDS + whole_lines(2 * vertices_max + u64::from(sizes.sections)) as usize;
         let log_words = whole_lines((8 + 12 * u64::from(sizes.log_records)).div_ceil(8)) as usize;
         let plan = 2 * undo_words;
-        let first_log = plan + plan_words;
+        let journal = plan + plan_words;
+        let journal_words = match sizes.ablation.undo {
+            UndoKind::Slots => 0,
+            UndoKind::Journal => 2 * LINE_WORDS + sizes.undo_slots as usize / 2 * JOURNAL_ENTRY_WORDS,
+        };
+        let placed_vertices = journal + journal_words;
+        let (vertices_words, sections_words) = match sizes.ablation.placement {
+            Placement::Memory => (0, 0),
+            Placement::File => (2 * vertices_max, u64::from(sizes.sections) * PLACED_SECTION_WORDS as u64),
+        };
+        let placed_sections = placed_vertices + whole_lines(vertices_words) as usize;
+        let first_log = placed_sections + whole_lines(sections_words) as usize;
         Self {
             sizes,
             section_inverse: u64::MAX / u64::from(sizes.section_vertices),
             plan,
+            journal,
+            placed_vertices,
+            placed_sections,
             first_log,
             log_words,
             array: first_log + sizes.sections as usize * log_words,
@@ -148,6 +177,21 @@ impl Layout {
         self.plan
     }
 
+    /// First word of the journal, if there is one: an entry for each word of the largest chunk.
+    pub(crate) fn journal(&self) -> usize {
+        self.journal
+    }
+
+    /// First word of a vertex that is kept in the file, if they are.
+    pub(crate) fn placed_vertex(&self, vertex: usize) -> usize {
+        self.placed_vertices + 2 * vertex
+    }
+
+    /// First word of a section whose densities are kept in the file, if they are.
+    pub(crate) fn placed_section(&self, section: usize) -> usize {
+        self.placed_sections + PLACED_SECTION_WORDS * section
+    }
+
     /// First word of a section's log.
     #[inline]
     pub(crate) fn log(&self, section: usize) -> usize {
@@ -192,12 +236,30 @@ mod tests {
     #[test]
     fn parts_begin_on_lines_and_a_log_of_170_records_has_2_kib() {
         for vertices in [0, 1, 2, 9, 1000, 65_537] {
-            let layout = Layout::new(&Options { vertices, edges: 10, ..Options::default() });
-            let parts = [layout.undo(1), layout.plan(), layout.log(0), layout.array(), layout.words()];
-            assert!(parts.iter().all(|word| word % LINE_WORDS == 0), "{layout:?}");
-            assert!(layout.sizes.are_valid() && parts.is_sorted());
-            assert!(layout.vertices_max() >= u64::from(vertices));
-            assert_eq!((layout.log(1) - layout.log(0)) * 8, 2048);
+            for ablation in [Ablation::NONE, Ablation::ALL] {
+                let layout = Layout::new(&Options { vertices, edges: 10, ablation, ..Options::default() });
+                let parts = [
+                    layout.undo(1),
+                    layout.plan(),
+                    layout.journal(),
+                    layout.placed_vertex(0),
+                    layout.placed_section(0),
+                    layout.log(0),
+                    layout.array(),
+                    layout.words(),
+                ];
+                assert!(parts.iter().all(|word| word % LINE_WORDS == 0), "{layout:?}");
+                assert!(layout.sizes.are_valid() && parts.is_sorted());
+                assert!(layout.vertices_max() >= u64::from(vertices));
+                assert_eq!((layout.log(1) - layout.log(0)) * 8, 2048);
+                assert!(
+                    layout.placed_vertex(layout.vertices_max() as usize) <= layout.placed_section(0)
+                        || ablation == Ablation::NONE
+                );
+                assert!(
+                    layout.placed_section(layout.sections()) <= layout.log(0) || ablation == Ablation::NONE
+                );
+            }
         }
     }
 

@@ -37,12 +37,15 @@
 //! A view has the side out. [`both_sides::BothSides`] keeps two packed graphs, of which one holds every edge turned around,
 //! and all algorithms run on its views.
 //!
+//! For measurements, a graph can be created [without one of DGAP's components](ablation).
+//!
 //! Memory is what implements [`memory::region::Memory`]: [mapped files](memory::file) of a DAX file system, the heap, and a
 //! simulated memory that can lose power.
 //!
 //! Source: DGAP: Efficient Dynamic Graph Analysis on Persistent Memory (Islam, Dai, SC 2023). Each file says where it
 //! differs.
 
+pub mod ablation;
 mod array;
 pub mod both_sides;
 mod cancellation;
@@ -54,12 +57,14 @@ mod layout;
 mod list_copy;
 pub mod memory;
 pub mod options;
+mod placement;
 mod rebalance;
 pub mod recovery;
 mod room;
 mod root;
 mod saved;
 mod section_log;
+mod shift;
 mod slot;
 mod spread;
 mod vertex;

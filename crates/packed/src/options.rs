@@ -1,5 +1,6 @@
 //! Options: how large an array begins, and how large its logs are.
 
+use crate::ablation::Ablation;
 use crate::memory::region::LINE_BYTES;
 use crate::slot::VERTICES_MAX;
 use evergraph_graph::error::{Error, Result};
@@ -22,12 +23,14 @@ pub struct Options {
     /// Bytes of the array that are moved at a time, and of each of both undo slots; a multiple of 64, at most
     /// [`UNDO_BYTES_MAX`].
     pub undo_bytes: u32,
+    /// Components of DGAP that are replaced, for measurements alone.
+    pub ablation: Ablation,
 }
 
 impl Default for Options {
     /// No vertices and edges yet; logs and undo slots of 2 KB, as in the paper.
     fn default() -> Self {
-        Self { vertices: 0, edges: 0, log_records: 170, undo_bytes: 2048 }
+        Self { vertices: 0, edges: 0, log_records: 170, undo_bytes: 2048, ablation: Ablation::NONE }
     }
 }
 
@@ -37,7 +40,7 @@ impl Options {
     /// # Errors
     /// `invalid`, naming the option and what it may be.
     pub(crate) fn check(&self) -> Result<()> {
-        let Self { vertices, edges, log_records, undo_bytes } = *self;
+        let Self { vertices, edges, log_records, undo_bytes, ablation: _ } = *self;
         if vertices > VERTICES_MAX {
             return Err(Error::invalid(format!(
                 "option `vertices` is {vertices}; it may be at most {VERTICES_MAX}"

@@ -85,6 +85,7 @@ impl<M: Memory> PackedArray<M> {
         array.vertices = starts.into_iter().map(|start| Vertex { start, ..Vertex::default() }).collect();
         array.tombstones = TombstoneBits::new(array.vertices.len());
         array.count_sections();
+        array.keep_all_in_file();
         Ok(array)
     }
 
@@ -149,6 +150,7 @@ impl<M: Memory> PackedArray<M> {
                 array.medium.memory.free(number)?;
             }
         }
+        array.keep_all_in_file();
         Ok((array, found))
     }
 

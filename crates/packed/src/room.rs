@@ -14,7 +14,7 @@ use crate::memory::region::{Memory, Region};
 use crate::memory::site::Site;
 use crate::rebalance::carry_out::carry_out;
 use crate::rebalance::moves::Moves;
-use crate::rebalance::plan::{OldPlace, Plan, PlannedLog};
+use crate::rebalance::plan::{Motion, OldPlace, Plan, PlannedLog};
 use crate::root::Root;
 use crate::slot::{edge, pivot};
 use crate::spread::starts;
@@ -57,7 +57,7 @@ impl<M: Memory> PackedArray<M> {
         })?;
         self.plan_number = plan.number;
         carry_out(&mut self.medium, &self.region, &layout, &plan, &moves);
-        for (row, place) in rows.enumerate() {
+        for (row, place) in rows.clone().enumerate() {
             let in_array = self.vertices.at(place).in_array + moves.in_log(row);
             self.vertices
                 .set(place, Vertex { start: moves.new_starts[row], in_array, in_log: 0, log_head: 0 });
@@ -67,8 +67,9 @@ impl<M: Memory> PackedArray<M> {
             state.log_count = 0;
             state.log_generation = plan.generation_after(section - window.start);
         }
-        self.measure(window);
+        self.measure(window.clone());
         self.counts.rebalances += 1;
+        self.keep_in_file(rows, window);
         Ok(())
     }
 
@@ -88,6 +89,7 @@ impl<M: Memory> PackedArray<M> {
             slots: self.section_start(window.start)..self.section_start(window.end),
             first_vertex: first as u32,
             coming: self.coming(window.end),
+            motion: Motion::Spread,
             old: old.collect(),
             logs: self.sections[window].iter().map(log).collect(),
         }
@@ -161,6 +163,7 @@ impl<M: Memory> PackedArray<M> {
         self.plan_number = 0;
         self.count_sections();
         self.counts.resizes += 1;
+        self.keep_all_in_file();
         if planted(Bug::PackedFreedBeforeNaming) {
             return Ok(());
         }

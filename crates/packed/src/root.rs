@@ -4,7 +4,7 @@
 //! region 0    line 0   magic and version, stored when everything else of a new graph is durable
 //!             line 1, line 2   two roots; the one with the higher sequence number counts
 //! root        sequence | region | slots | sections, vertices of one | records of a log, slots of an undo slot
-//!             | region of the saved vertex array, or 0 | its checksum | checksum of the words before
+//!             | region of the saved vertex array, or 0 | ablation, its checksum | checksum of the words before
 //! ```
 //!
 //! A root is stored over the older of the two, so that a torn one leaves the other. The array's region is named here
@@ -14,6 +14,7 @@
 //! Source: DGAP (SC 2023), sections 3.1.1 and 3.1.5 (NORMAL_SHUTDOWN). Differs: the flag and the array's place are one
 //! line with a sequence number; the published program frees the old array before it names the new one.
 
+use crate::ablation::Ablation;
 use crate::layout::{Layout, Sizes};
 use crate::memory::medium::Medium;
 use crate::memory::region::{LINE_WORDS, Memory, Region};
@@ -64,7 +65,8 @@ const CHECKED: usize = LINE_WORDS - 1;
 
 impl Root {
     fn words(&self) -> [u64; LINE_WORDS] {
-        let Sizes { slots, sections, section_vertices, log_records, undo_slots } = self.layout.sizes;
+        let Sizes { slots, sections, section_vertices, log_records, undo_slots, ablation } =
+            self.layout.sizes;
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
         let mut words = [
             self.sequence,
@@ -73,7 +75,7 @@ impl Root {
             pair(sections, section_vertices),
             pair(log_records, undo_slots),
             self.saved.map_or(0, |saved| saved.region),
-            self.saved.map_or(0, |saved| u64::from(saved.checksum)),
+            pair(ablation.bits(), self.saved.map_or(0, |saved| saved.checksum)),
             0,
         ];
         words[CHECKED] = u64::from(checksum(words[..CHECKED].iter().copied()));
@@ -91,6 +93,7 @@ impl Root {
             section_vertices: low(words[3]),
             log_records: high(words[4]),
             undo_slots: low(words[4]),
+            ablation: Ablation::of_bits(high(words[6]))?,
         };
         sizes.are_valid().then(|| Self {
             sequence: words[0],
@@ -168,12 +171,14 @@ impl Root {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ablation::UndoKind;
     use crate::memory::region::Domain;
     use crate::memory::simulated::SimulatedMemory;
     use crate::options::Options;
 
     fn root(sequence: u64) -> Root {
-        let layout = Layout::new(&Options { vertices: 5, ..Options::default() });
+        let ablation = Ablation { undo: UndoKind::Journal, ..Ablation::NONE };
+        let layout = Layout::new(&Options { vertices: 5, ablation, ..Options::default() });
         let saved = sequence.is_multiple_of(3).then_some(Saved { region: sequence, checksum: 7 });
         Root { sequence, region: 10 + sequence, layout, saved }
     }

@@ -8,6 +8,7 @@
 
 #![cfg(shuttle)]
 
+use evergraph_packed::ablation::Ablation;
 use evergraph_packed::graph::PackedGraph;
 use evergraph_packed::memory::heap::HeapMemory;
 use evergraph_packed::memory::region::Domain;
@@ -19,7 +20,8 @@ const RUNS: usize = 100;
 const VERTICES: u32 = 4;
 const EDGES: u32 = 4;
 /// Logs of which a few insertions ask for room, sections of two vertices.
-const OPTIONS: Options = Options { vertices: VERTICES, edges: 0, log_records: 3, undo_bytes: 64 };
+const OPTIONS: Options =
+    Options { vertices: VERTICES, edges: 0, log_records: 3, undo_bytes: 64, ablation: Ablation::NONE };
 
 fn lengths(view: &View<HeapMemory>) -> Vec<usize> {
     let length = |vertex| {

@@ -5,7 +5,9 @@ use crate::plan::{Work, expect};
 use crate::race::{Race, Sample};
 use crate::results::Heading;
 use crate::stopwatch::Stopwatch;
-use crate::workload::mapped::store::{COLUMNS, Ending, LOG_BYTES, RawCounts, RawOptions, Sides, names};
+use crate::workload::mapped::store::{
+    COLUMNS, Ending, LOG_BYTES, RawCounts, RawOptions, RawStore, Sides, durable, names,
+};
 use crate::workload::mapped::{shuffled, split};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_measure::figure::Unit;
@@ -25,43 +27,23 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     Ok(())
 }
 
+/// The name of a store, and what it had written in each round.
+pub type CountedRounds = (&'static str, Vec<RawCounts>);
+
 fn inserts(work: &mut Work<'_>, degree: u32, writers: usize, edges: &[Edge]) -> Result<()> {
-    let (warm, measured) = split(edges);
     let mut race = Race::new(names());
     if writers == 1 {
         race = race.undisturbed();
     }
-    let mut written: Vec<Vec<RawCounts>> = COLUMNS.iter().map(|_| Vec::new()).collect();
+    let mut counted: Vec<CountedRounds> = names().map(|name| (name, Vec::new())).collect();
     for round in 0..work.plan.rounds {
         race.round(round, |place| {
             let column = &COLUMNS[place];
             let folder = work.folder_for(column.name)?;
             let store = (column.create)(folder.path(), &options(work, edges.len() as u64))?;
-            store.insert(warm)?;
-            let before = store.counts();
-            let watch = Stopwatch::start();
-            if writers == 1 {
-                store.insert(measured)?;
-            } else {
-                let some = measured.len().div_ceil(writers);
-                thread::scope(|scope| {
-                    let threads: Vec<_> =
-                        measured.chunks(some).map(|edges| scope.spawn(|| store.insert(edges))).collect();
-                    threads
-                        .into_iter()
-                        .try_for_each(|thread| thread.join().unwrap_or_else(|_| Err(panicked())))
-                })?;
-            }
-            let spent = watch.stop();
-            let counts = store.counts();
-            expect(column.name, "as many edges as were inserted", counts.edges, edges.len() as u64)?;
-            written[place].push(RawCounts {
-                bytes_written_back: counts.bytes_written_back - before.bytes_written_back,
-                fences: counts.fences - before.fences,
-                ..counts
-            });
-            store.end(Ending::Dropped)?;
-            Ok(Sample::timed(measured.len() as f64 / spent.wall, spent))
+            let (sample, counts) = insert_all(store, column.name, writers, edges)?;
+            counted[place].1.push(counts);
+            Ok(sample)
         })?;
     }
     let plural = if writers == 1 { "" } else { "s" };
@@ -69,47 +51,80 @@ fn inserts(work: &mut Work<'_>, degree: u32, writers: usize, edges: &[Edge]) -> 
     let name = format!("mapped.insert.degree_{degree}.threads_{writers}");
     work.add_race(&Heading::new(name, title, Unit::PerSecond).with("degree", degree), &race);
     if writers == 1 {
-        let edges = measured.len() as f64;
-        add(work, &written, degree, ("bytes", "bytes written back an edge", Unit::BytesPerEdge), |counts| {
-            counts.bytes_written_back as f64 / edges
+        let heading = |name: &str, title: &str, unit| {
+            let title = format!("{title}, one side, degree {degree}");
+            Heading::new(format!("mapped.{name}.degree_{degree}"), title, unit)
+        };
+        let is_durable = |name: &str| durable().any(|(column, _)| column.name == name);
+        let written: Vec<CountedRounds> =
+            counted.iter().filter(|(name, _)| is_durable(name)).cloned().collect();
+        let bytes = heading("bytes", "bytes written back an edge", Unit::BytesPerEdge);
+        add_counted(work, &bytes, &written, |counts| {
+            counts.bytes_written_back as f64 / counts.measured as f64
         });
-        add(work, &written, degree, ("fences", "fences an edge", Unit::Number), |counts| {
-            counts.fences as f64 / edges
+        add_counted(work, &heading("fences", "fences an edge", Unit::Number), &written, |counts| {
+            counts.fences as f64 / counts.measured as f64
         });
-        let all = measured.len() as f64 + warm.len() as f64;
-        add(
-            work,
-            &written,
-            degree,
-            ("space", "bytes an edge that the store takes", Unit::BytesPerEdge),
-            |counts| counts.bytes as f64 / all,
-        );
+        let space = heading("space", "bytes an edge that the store takes", Unit::BytesPerEdge);
+        add_counted(work, &space, &counted, |counts| counts.bytes as f64 / counts.edges as f64);
     }
     Ok(())
 }
 
+/// Inserts all edges into a new store, those behind the warm-up by so many threads: how many of these a second, and what they
+/// wrote.
+///
+/// # Errors
+/// What the store says; `corrupt` if edges are missing.
+pub fn insert_all(
+    store: Box<dyn RawStore>,
+    name: &str,
+    writers: usize,
+    edges: &[Edge],
+) -> Result<(Sample, RawCounts)> {
+    let (warm, measured) = split(edges);
+    store.insert(warm)?;
+    let before = store.counts();
+    let watch = Stopwatch::start();
+    if writers == 1 {
+        store.insert(measured)?;
+    } else {
+        let some = measured.len().div_ceil(writers);
+        thread::scope(|scope| {
+            let threads: Vec<_> =
+                measured.chunks(some).map(|edges| scope.spawn(|| store.insert(edges))).collect();
+            threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|_| Err(panicked())))
+        })?;
+    }
+    let spent = watch.stop();
+    let counts = store.counts();
+    expect(name, "as many edges as were inserted", counts.edges, edges.len() as u64)?;
+    let written = RawCounts {
+        measured: measured.len() as u64,
+        bytes_written_back: counts.bytes_written_back - before.bytes_written_back,
+        fences: counts.fences - before.fences,
+        ..counts
+    };
+    store.end(Ending::Dropped)?;
+    Ok((Sample::timed(measured.len() as f64 / spent.wall, spent), written))
+}
+
 /// Adds a figure that was counted.
-fn add(
+pub fn add_counted(
     work: &mut Work<'_>,
-    written: &[Vec<RawCounts>],
-    degree: u32,
-    (name, title, unit): (&str, &str, Unit),
+    heading: &Heading,
+    counted: &[CountedRounds],
     figure: impl Fn(&RawCounts) -> f64,
 ) {
-    let mut race = Race::new(names());
+    let mut race = Race::new(counted.iter().map(|(name, _)| *name));
     for round in 0..work.plan.rounds {
-        race.note(&written.iter().map(|rounds| figure(&rounds[round])).collect::<Vec<_>>());
+        race.note(&counted.iter().map(|(_, rounds)| figure(&rounds[round])).collect::<Vec<_>>());
     }
-    let heading = Heading::new(
-        format!("mapped.{name}.degree_{degree}"),
-        format!("{title}, one side, degree {degree}"),
-        unit,
-    );
-    work.add_race(&heading, &race);
+    work.add_race(heading, &race);
 }
 
 /// How a store is made for so many edges.
-fn options(work: &Work<'_>, edges: u64) -> RawOptions {
+pub fn options(work: &Work<'_>, edges: u64) -> RawOptions {
     RawOptions {
         vertices: work.plan.vertices(),
         edges,

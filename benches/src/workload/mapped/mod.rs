@@ -1,11 +1,14 @@
-//! Mapped: stores of raw edges in mapped files, one column a store, on the same edges.
+//! Mapped: stores of raw edges in mapped files and beside them, one column a store, on the same edges.
 //!
 //! ```text
 //! store      what a column can do; which columns there are
 //! packed     the packed graph: DGAP's structure, corrected
+//! blocked    a blocked adjacency list in ordinary memory
+//! raw_lists  what kernels read of a store
 //! inserts    edges a second behind a warm-up, by one writer and by two; bytes written back and fences an edge
 //! kernels    algorithms on lists in place, beside a static array
 //! logs       the packed graph with logs of several sizes
+//! ablations  the packed graph without section logs, undo slots, vertex array in memory
 //! openings   until the graph can be read, after a shutdown and after the end of the process
 //!
 //! segments     the mapped engine's segments, without transactions and without a log
@@ -17,8 +20,10 @@
 //!
 //! Another store of raw edges is another column: an entry of [`store::COLUMNS`].
 //!
-//! Source: DGAP (SC 2023), section 4: table 3, figures 6 to 9, recovery.
+//! Source: DGAP (SC 2023), section 4: tables 3 to 5, figures 6 to 9, recovery.
 
+mod ablations;
+mod blocked;
 mod checkpoints;
 mod commits;
 pub mod engine;
@@ -28,6 +33,7 @@ mod logs;
 mod merges;
 mod openings;
 mod packed;
+mod raw_lists;
 mod segments;
 mod store;
 
@@ -54,6 +60,7 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     kernels::measure(work)?;
     openings::measure(work)?;
     logs::measure(work)?;
+    ablations::measure(work)?;
     merges::measure(work)?;
     commits::measure(work)?;
     checkpoints::measure(work)?;

@@ -5,9 +5,8 @@ use crate::plan::{Work, expect};
 use crate::race::{Race, Sample};
 use crate::results::Heading;
 use crate::stopwatch::Stopwatch;
-use crate::workload::mapped::kernels::contents;
 use crate::workload::mapped::shuffled;
-use crate::workload::mapped::store::{COLUMNS, Ending, LOG_BYTES, RawOptions, Sides, names};
+use crate::workload::mapped::store::{Ending, LOG_BYTES, RawOptions, Sides, durable};
 use evergraph_graph::error::Result;
 use evergraph_measure::figure::Unit;
 
@@ -25,7 +24,8 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
         is_emulated: work.plan.mapped.is_emulated,
     };
     let mut folders = Vec::new();
-    for column in COLUMNS {
+    let columns: Vec<_> = durable().collect();
+    for (column, _) in &columns {
         let folder = work.folder_for(column.name)?;
         let store = (column.create)(folder.path(), &options)?;
         store.insert(&edges)?;
@@ -37,18 +37,18 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
         (Ending::ShutDown, "shut_down", "opening after a shutdown"),
         (Ending::Dropped, "dropped", "opening after the end of the process"),
     ] {
-        let mut race = Race::new(names());
+        let mut race = Race::new(columns.iter().map(|(column, _)| column.name));
         for round in 0..work.plan.rounds {
             race.round(round, |place| {
-                let column = &COLUMNS[place];
+                let (column, open) = columns[place];
                 // Left by another opening as it is to be found.
-                let store = (column.open)(folders[place].path(), &options)?;
+                let store = open(folders[place].path(), &options)?;
                 store.end(ending)?;
                 let watch = Stopwatch::start();
-                let store = (column.open)(folders[place].path(), &options)?;
+                let store = open(folders[place].path(), &options)?;
                 let lists = store.lists()?;
                 let spent = watch.stop();
-                expect(column.name, "all its edges", contents(&lists)?, expected)?;
+                expect(column.name, "all its edges", lists.contents()?, expected)?;
                 drop(lists);
                 store.end(ending)?;
                 Ok(Sample::timed(spent.wall, spent))

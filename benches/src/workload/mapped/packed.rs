@@ -1,9 +1,11 @@
 //! Packed: the column of the packed graph.
 
 use crate::engine::store::Edge;
+use crate::workload::mapped::raw_lists::RawLists;
 use crate::workload::mapped::store::{Column, Ending, RawCounts, RawOptions, RawStore, Sides};
 use evergraph_analysis::lists::Lists;
 use evergraph_graph::error::{Error, Result};
+use evergraph_packed::ablation::Ablation;
 use evergraph_packed::both_sides::BothSides;
 use evergraph_packed::graph::{PackedGraph, Statistics};
 use evergraph_packed::memory::file::FileMemory;
@@ -14,7 +16,7 @@ use evergraph_storage::io::dax::Emulation;
 use std::path::Path;
 use std::sync::Arc;
 
-pub const COLUMN: Column = Column { name: "packed", create, open };
+pub const COLUMN: Column = Column { name: "packed", create, open: Some(open) };
 
 /// Bytes of a log without records, and of a record.
 const LOG_HEADER_BYTES: u32 = 8;
@@ -32,10 +34,19 @@ fn memory(folder: &Path, options: &RawOptions) -> Result<FileMemory> {
 }
 
 fn create(folder: &Path, options: &RawOptions) -> Result<Box<dyn RawStore>> {
+    create_without(folder, options, Ablation::NONE)
+}
+
+/// A packed graph in an empty folder, of which components are replaced.
+///
+/// # Errors
+/// As of the part.
+pub fn create_without(folder: &Path, options: &RawOptions, ablation: Ablation) -> Result<Box<dyn RawStore>> {
     let sizes = Options {
         vertices: options.vertices,
         edges: options.edges,
         log_records: (options.log_bytes.saturating_sub(LOG_HEADER_BYTES) / RECORD_BYTES).max(2),
+        ablation,
         ..Options::default()
     };
     let side = |name: &str| memory(&folder.join(name), options);
@@ -74,10 +85,10 @@ impl RawStore for Packed {
         }
     }
 
-    fn lists(&self) -> Result<Lists> {
+    fn lists(&self) -> Result<Box<dyn RawLists>> {
         match self {
             Self::Out(_) => Err(Error::invalid("kernels need a packed graph with both sides")),
-            Self::Both(graph) => Ok(Lists::from(Arc::new(graph.consistent_view()?))),
+            Self::Both(graph) => Ok(Box::new(Lists::from(Arc::new(graph.consistent_view()?)))),
         }
     }
 
@@ -86,6 +97,7 @@ impl RawStore for Packed {
         let sum = |field: fn(&Statistics) -> u64| sides.iter().map(field).sum();
         RawCounts {
             edges: sides[0].edges,
+            measured: sides[0].edges,
             bytes_written_back: sum(|side| side.traffic.bytes_written_back()),
             fences: sum(|side| side.traffic.fences),
             bytes: sum(|side| side.bytes),

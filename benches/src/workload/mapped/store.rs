@@ -1,8 +1,8 @@
 //! Store: what every column of the part `mapped` can do.
 
 use crate::engine::store::Edge;
-use crate::workload::mapped::packed;
-use evergraph_analysis::lists::Lists;
+use crate::workload::mapped::raw_lists::RawLists;
+use crate::workload::mapped::{blocked, packed};
 use evergraph_graph::error::Result;
 use std::path::Path;
 
@@ -38,6 +38,8 @@ pub const LOG_BYTES: u32 = 2_048;
 pub struct RawCounts {
     /// Edges, of one side.
     pub edges: u64,
+    /// Those of them whose insertion was measured; what was written back and fenced is counted over these.
+    pub measured: u64,
     /// Bytes written back since the store was opened.
     pub bytes_written_back: u64,
     /// Fences since then.
@@ -61,7 +63,7 @@ pub enum Ending {
     Dropped,
 }
 
-/// A store of raw edges: each is durable when its insertion returns.
+/// A store of raw edges: each is durable when its insertion returns, if the store can be opened again.
 pub trait RawStore: Send + Sync {
     /// Inserts edges one by one, in their order.
     ///
@@ -73,7 +75,7 @@ pub trait RawStore: Send + Sync {
     ///
     /// # Errors
     /// `invalid` if it has one side.
-    fn lists(&self) -> Result<Lists>;
+    fn lists(&self) -> Result<Box<dyn RawLists>>;
 
     /// What was written, and what it takes.
     fn counts(&self) -> RawCounts;
@@ -85,20 +87,28 @@ pub trait RawStore: Send + Sync {
     fn end(self: Box<Self>, ending: Ending) -> Result<()>;
 }
 
+/// What makes a store, or opens one.
+pub type Make = fn(&Path, &RawOptions) -> Result<Box<dyn RawStore>>;
+
 /// A column of the tables.
 pub struct Column {
     /// Its name.
     pub name: &'static str,
     /// Makes a store in an empty folder.
-    pub create: fn(&Path, &RawOptions) -> Result<Box<dyn RawStore>>,
-    /// Opens the store that was left in a folder, so far that its lists can be read.
-    pub open: fn(&Path, &RawOptions) -> Result<Box<dyn RawStore>>,
+    pub create: Make,
+    /// Opens the store that was left in a folder, so far that its lists can be read; `None` of one that ends with its process.
+    pub open: Option<Make>,
 }
 
 /// All columns, ours that the goals are about first.
-pub const COLUMNS: &[Column] = &[packed::COLUMN];
+pub const COLUMNS: &[Column] = &[packed::COLUMN, blocked::COLUMN];
 
 /// Their names.
 pub fn names() -> impl Iterator<Item = &'static str> {
     COLUMNS.iter().map(|column| column.name)
+}
+
+/// The columns of stores that outlive their process, with what opens them.
+pub fn durable() -> impl Iterator<Item = (&'static Column, Make)> {
+    COLUMNS.iter().filter_map(|column| Some((column, column.open?)))
 }

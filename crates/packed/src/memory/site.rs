@@ -38,14 +38,18 @@ sites! {
     PlanMoved,
     /// That a plan has ended.
     PlanIdle,
-    /// What a chunk will overwrite, in an undo slot.
+    /// What a chunk will overwrite, in an undo slot or an entry of a journal.
     Backup,
     /// A chunk that was moved.
     Chunk,
     /// The undo slot that a recovery empties.
     UndoEmptied,
-    /// What a recovery puts back from an undo slot.
+    /// What a recovery puts back from an undo slot or a journal.
     UndoPutBack,
+    /// A journal that is taken or given back, or a transaction of it that begins.
+    Journal,
+    /// Vertices and densities that are kept in the file.
+    Placement,
     /// The edge array of a new graph.
     CreatedArray,
     /// The edge array that replaces a full one.

@@ -1,9 +1,11 @@
 //! Carry out: moves the chunks of a plan, from its beginning or from where a power cut left it.
 
+use crate::ablation::UndoKind;
 use crate::layout::Layout;
 use crate::memory::medium::Medium;
 use crate::memory::region::{Memory, Region as _};
 use crate::memory::site::Site;
+use crate::rebalance::journal;
 use crate::rebalance::moves::Moves;
 use crate::rebalance::plan::{Plan, PlanState, damaged, state};
 use crate::rebalance::undo::{back_up, newest};
@@ -48,16 +50,31 @@ pub(crate) fn resume<M: Memory>(medium: &mut Medium<M>, region: &M::Region, layo
     let moves = Moves::new(region, layout, &plan).ok_or_else(|| {
         damaged(layout.plan(), format!("lists and logs do not fit into slots {:?}", plan.slots))
     })?;
-    let resume = match newest(region, layout, number) {
-        Some(undo) => {
-            undo.empty_other(medium, region, layout);
-            undo.put_back(medium, region);
-            Resume { chunk: undo.chunk, undo_slot: 1 - undo.which }
-        }
-        None => Resume { chunk: 0, undo_slot: 0 },
-    };
+    let resume = undo_newest(medium, region, layout, number).unwrap_or(Resume { chunk: 0, undo_slot: 0 });
     go_on(medium, region, layout, (&plan, &moves), resume);
     Ok(number)
+}
+
+/// Undoes the newest chunk of this plan; `None` if none of its chunks was begun.
+fn undo_newest<M: Memory>(
+    medium: &mut Medium<M>,
+    region: &M::Region,
+    layout: &Layout,
+    plan: u32,
+) -> Option<Resume> {
+    match layout.sizes.ablation.undo {
+        UndoKind::Slots => {
+            let undo = newest(region, layout, plan)?;
+            undo.empty_other(medium, region, layout);
+            undo.put_back(medium, region);
+            Some(Resume { chunk: undo.chunk, undo_slot: 1 - undo.which })
+        }
+        UndoKind::Journal => {
+            let transaction = journal::interrupted(region, layout, plan)?;
+            transaction.put_back(medium, region);
+            Some(Resume { chunk: transaction.chunk, undo_slot: 0 })
+        }
+    }
 }
 
 fn go_on<M: Memory>(
@@ -68,6 +85,10 @@ fn go_on<M: Memory>(
     from: Resume,
 ) {
     let mut undo_slot = from.undo_slot;
+    let undo = layout.sizes.ablation.undo;
+    if undo == UndoKind::Journal {
+        journal::take(medium, region, layout, plan.number);
+    }
     let chunks = moves.chunks(u64::from(layout.sizes.undo_slots));
     for (number, chunk) in (0u32..).zip(&chunks).skip(from.chunk as usize) {
         let words = moves.words(region, layout, chunk);
@@ -76,13 +97,25 @@ fn go_on<M: Memory>(
         // Only what changes is backed up and moved.
         let Some(start) = (0..words.len()).find(is_new) else { continue };
         let end = (start..words.len()).rfind(is_new).map_or(start, |last| last + 1);
-        back_up(medium, region, layout, undo_slot, (plan.number, number), first + start..first + end);
-        for (at, word) in words.iter().enumerate().take(end).skip(start) {
-            region.store(first + at, *word);
+        let changed = first + start..first + end;
+        match undo {
+            UndoKind::Slots => {
+                back_up(medium, region, layout, undo_slot, (plan.number, number), changed);
+                for (at, word) in words.iter().enumerate().take(end).skip(start) {
+                    region.store(first + at, *word);
+                }
+            }
+            UndoKind::Journal => {
+                let transaction = journal::number(plan.number, number);
+                journal::store(medium, region, layout, transaction, (changed.start, &words[start..end]));
+            }
         }
         medium.write_back(Site::Chunk, region, first + start..first + end);
         medium.fence(Site::Chunk);
         undo_slot = 1 - undo_slot;
     }
     plan.end(medium, region, layout);
+    if undo == UndoKind::Journal {
+        journal::give_back(medium, region, layout);
+    }
 }

@@ -11,12 +11,14 @@
 //! ```
 //!
 //! New places follow from the old ones and from the logs, which stay as they are until everything is moved. There are
-//! two undo slots, used in turn: a torn one leaves the chunk before.
+//! two undo slots, used in turn: a torn one leaves the chunk before. With an ablation, a journal takes their place; and shifts
+//! of a few lists are plans as well.
 //!
 //! Source: DGAP (SC 2023), section 3.1.4. Differs: the plan, the second slot, its checksum; the paper undoes a chunk and
 //! rebalances anew, which needs old places that are gone.
 
 pub(crate) mod carry_out;
+pub(crate) mod journal;
 pub(crate) mod moves;
 pub(crate) mod plan;
 pub(crate) mod undo;

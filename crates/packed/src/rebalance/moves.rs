@@ -13,7 +13,7 @@
 
 use crate::layout::{Layout, half};
 use crate::memory::region::Region;
-use crate::rebalance::plan::Plan;
+use crate::rebalance::plan::{Motion, Plan};
 use crate::section_log::records;
 use crate::slot::GAP;
 use crate::spread::starts;
@@ -58,7 +58,11 @@ impl Moves {
             .zip(log_ends.windows(2))
             .map(|((_, length), ends)| length + (ends[1] - ends[0]) as u64)
             .collect();
-        let mut new_starts = starts(&plan.slots, &lengths, plan.coming)?;
+        let mut new_starts = match plan.motion {
+            Motion::Spread => starts(&plan.slots, &lengths, plan.coming)?,
+            Motion::ShiftRight => shifted(&old, 1, plan.slots.end)?,
+            Motion::ShiftLeft => shifted(&old, -1, plan.slots.end)?,
+        };
         new_starts.push(plan.slots.end);
         Some(Self { slots: plan.slots.clone(), old, new_starts, log_ends, log_slots })
     }
@@ -137,4 +141,16 @@ impl Moves {
         );
         words
     }
+}
+
+/// The starts of lists of which all but the first, by `slots`, are shifted; `None` if they do not fit before `end` then.
+fn shifted(old: &[(u64, u64)], slots: i64, end: u64) -> Option<Vec<u64>> {
+    let (first, others) = old.split_first()?;
+    let mut starts = vec![first.0];
+    for (start, _) in others {
+        starts.push(start.checked_add_signed(slots)?);
+    }
+    let ends = starts.iter().skip(1).copied().chain([end]);
+    let fits = starts.iter().zip(old).zip(ends).all(|((start, (_, length)), end)| start + length <= end);
+    fits.then_some(starts)
 }

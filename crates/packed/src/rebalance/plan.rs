@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! line     state: number << 2 | idle, active or moved | first section << 32 | sections | first slot | end
-//!          | first vertex << 32 | vertices | vertices that are expected behind the last one
+//!          | first vertex << 32 | vertices | vertices that are expected behind the last one | motion
 //! vertex   slot of its pivot | edges and tombstones behind it
 //! section  generation of its log | 1 << 63 if the log has records
 //! ```
@@ -24,6 +24,17 @@ pub(crate) enum PlanState {
     Idle,
     Active,
     Moved,
+}
+
+/// Where the lists of a plan go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Motion {
+    /// All over the window, with gaps by their lengths.
+    Spread,
+    /// A slot to the right, but for the first, of which the plan has the last slot alone.
+    ShiftRight,
+    /// The same to the left.
+    ShiftLeft,
 }
 
 /// Where a list lay before.
@@ -50,9 +61,10 @@ pub(crate) struct Plan {
     pub(crate) first_vertex: u32,
     /// Vertices expected behind the last one, if the window is at the end of the array.
     pub(crate) coming: u64,
+    pub(crate) motion: Motion,
     /// One for each vertex.
     pub(crate) old: Vec<OldPlace>,
-    /// One for each section.
+    /// One for each section; none of a shift, which has no logs to merge.
     pub(crate) logs: Vec<PlannedLog>,
 }
 
@@ -103,7 +115,7 @@ impl Plan {
             .iter()
             .map(|log| u64::from(log.generation) | if log.has_records { HAS_RECORDS } else { 0 });
         let mut end = first + 1;
-        for word in line.into_iter().chain([0, 0]).chain(places).chain(logs) {
+        for word in line.into_iter().chain([self.motion as u64, 0]).chain(places).chain(logs) {
             region.store(end, word);
             end += 1;
         }
@@ -131,10 +143,12 @@ impl Plan {
         }
     }
 
-    /// Empties the logs, once everything is moved, and ends the plan.
+    /// Empties the logs, if the plan has some, once everything is moved, and ends the plan.
     pub(crate) fn end<M: Memory>(&self, medium: &mut Medium<M>, region: &M::Region, layout: &Layout) {
-        self.store_state(medium, region, layout, PlanState::Moved);
-        self.advance_logs(medium, region, layout);
+        if !self.logs.is_empty() {
+            self.store_state(medium, region, layout, PlanState::Moved);
+            self.advance_logs(medium, region, layout);
+        }
         self.store_state(medium, region, layout, PlanState::Idle);
     }
 
@@ -168,9 +182,21 @@ impl Plan {
         let ((first_section, sections), slots) = (halves(word(1)), word(2)..word(3));
         let (first_vertex, vertices) = halves(word(4));
         let vertices_end = layout.vertices_max() as usize;
+        let motion = match word(6) {
+            0 => Motion::Spread,
+            1 => Motion::ShiftRight,
+            2 => Motion::ShiftLeft,
+            other => return Err(damaged(first, format!("its motion is {other}"))),
+        };
+        let is_of_sections = match motion {
+            Motion::Spread => {
+                first_vertex == layout.first_vertex(first_section)
+                    && vertices <= sections * layout.sizes.section_vertices as usize
+            }
+            Motion::ShiftRight | Motion::ShiftLeft => sections == 0,
+        };
         let is_inside = first_section + sections <= layout.sections()
-            && first_vertex == layout.first_vertex(first_section)
-            && vertices <= sections * layout.sizes.section_vertices as usize
+            && is_of_sections
             && first_vertex + vertices <= vertices_end
             && slots.start <= slots.end
             && word(5) <= layout.vertices_max()
@@ -210,6 +236,7 @@ impl Plan {
             slots,
             first_vertex: first_vertex as u32,
             coming: word(5),
+            motion,
             old,
             logs,
         })

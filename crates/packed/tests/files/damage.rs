@@ -4,6 +4,7 @@ use crate::memory;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::split_mix::mix;
 use evergraph_graph::topology::Topology as _;
+use evergraph_packed::ablation::Ablation;
 use evergraph_packed::graph::PackedGraph;
 use evergraph_packed::memory::region::Domain;
 use evergraph_packed::options::Options;
@@ -12,7 +13,8 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-const OPTIONS: Options = Options { vertices: 12, edges: 30, log_records: 9, undo_bytes: 128 };
+const OPTIONS: Options =
+    Options { vertices: 12, edges: 30, log_records: 9, undo_bytes: 128, ablation: Ablation::NONE };
 
 /// A graph of some edges in `place`; its files but for the lock.
 fn write(place: &Path, is_shut_down: bool) -> Vec<String> {

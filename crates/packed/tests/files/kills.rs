@@ -11,6 +11,7 @@
 use crate::adjacency::Adjacency;
 use crate::memory;
 use evergraph_graph::split_mix::mix;
+use evergraph_packed::ablation::Ablation;
 use evergraph_packed::graph::PackedGraph;
 use evergraph_packed::memory::region::{Domain, Memory};
 use evergraph_packed::options::Options;
@@ -24,7 +25,8 @@ use std::time::Duration;
 /// Names the directory in which a child works.
 const CHILD: &str = "EVERGRAPH_TEST_PACKED";
 /// Small ones: rebalances and larger arrays come often.
-const OPTIONS: Options = Options { vertices: 40, edges: 0, log_records: 12, undo_bytes: 128 };
+const OPTIONS: Options =
+    Options { vertices: 40, edges: 0, log_records: 12, undo_bytes: 128, ablation: Ablation::NONE };
 
 enum Change {
     Insert(u32, u32),

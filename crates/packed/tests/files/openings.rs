@@ -3,6 +3,7 @@
 use crate::adjacency::Adjacency;
 use crate::memory;
 use evergraph_graph::error::ErrorKind;
+use evergraph_packed::ablation::Ablation;
 use evergraph_packed::graph::PackedGraph;
 use evergraph_packed::memory::file::FileMemory;
 use evergraph_packed::memory::region::Domain;
@@ -15,7 +16,8 @@ use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use std::io::ErrorKind as IoErrorKind;
 use std::sync::Arc;
 
-const OPTIONS: Options = Options { vertices: 30, edges: 0, log_records: 20, undo_bytes: 256 };
+const OPTIONS: Options =
+    Options { vertices: 30, edges: 0, log_records: 20, undo_bytes: 256, ablation: Ablation::NONE };
 
 /// An array that grows by doubling, whichever domain it is in, is what plain lists are after every kind of opening.
 #[test]

@@ -1,16 +1,28 @@
 //! Insertions, deletions and views on several threads at once.
 
 use crate::adjacency::Adjacency;
+use evergraph_packed::ablation::Ablation;
 use evergraph_packed::graph::PackedGraph;
 use evergraph_packed::memory::heap::HeapMemory;
 use evergraph_packed::memory::region::Domain;
 use evergraph_packed::options::Options;
 
-/// Each of two writers gives the lists of its vertices the targets 0, 1, 2, …: a view shows a prefix of each.
 #[test]
 fn views_show_prefixes_while_two_threads_insert() {
+    insert_beside_views(Ablation::NONE);
+}
+
+/// Lists are shifted then, over which views read.
+#[test]
+fn views_show_prefixes_while_two_threads_insert_without_section_logs() {
+    insert_beside_views(Ablation::ALL);
+}
+
+/// Each of two writers gives the lists of its vertices the targets 0, 1, 2, …: a view shows a prefix of each.
+fn insert_beside_views(ablation: Ablation) {
     const VERTICES: u32 = 40;
-    let options = Options { vertices: VERTICES, log_records: 8, undo_bytes: 128, ..Options::default() };
+    let options =
+        Options { vertices: VERTICES, log_records: 8, undo_bytes: 128, ablation, ..Options::default() };
     let graph = PackedGraph::create(HeapMemory::new(Domain::Adr), &options).unwrap();
     std::thread::scope(|scope| {
         let writers: Vec<_> = (0..2)

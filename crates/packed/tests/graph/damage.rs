@@ -3,6 +3,7 @@
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::split_mix::mix;
 use evergraph_graph::topology::Topology as _;
+use evergraph_packed::ablation::Ablation;
 use evergraph_packed::graph::PackedGraph;
 use evergraph_packed::memory::region::{Domain, Memory as _, Region as _};
 use evergraph_packed::memory::simulated::SimulatedMemory;
@@ -11,7 +12,8 @@ use evergraph_packed::recovery::Reopening;
 use evergraph_storage::sync::Mutex;
 use std::sync::Arc;
 
-const OPTIONS: Options = Options { vertices: 12, edges: 30, log_records: 9, undo_bytes: 128 };
+const OPTIONS: Options =
+    Options { vertices: 12, edges: 30, log_records: 9, undo_bytes: 128, ablation: Ablation::NONE };
 
 /// What a power cut left during a rebalance, and what a shutdown left.
 fn images() -> Vec<SimulatedMemory> {

@@ -1,6 +1,7 @@
 //! Random changes beside plain lists: views stay, and the graph is the same however it is opened again.
 
 use crate::adjacency::Adjacency;
+use evergraph_packed::ablation::{Ablation, Placement, TakenSlot, UndoKind};
 use evergraph_packed::graph::PackedGraph;
 use evergraph_packed::memory::heap::HeapMemory;
 use evergraph_packed::memory::region::Domain;
@@ -44,13 +45,27 @@ fn any_phase() -> impl Strategy<Value = (Vec<Change>, End)> {
     (proptest::collection::vec(any_change(), 0..250), end)
 }
 
+/// Mostly with every component.
+fn any_ablation() -> impl Strategy<Value = Ablation> {
+    let any =
+        (any::<bool>(), any::<bool>(), any::<bool>()).prop_map(|(is_shifted, has_journal, is_in_file)| {
+            Ablation {
+                taken_slot: if is_shifted { TakenSlot::Shifted } else { TakenSlot::Logged },
+                undo: if has_journal { UndoKind::Journal } else { UndoKind::Slots },
+                placement: if is_in_file { Placement::File } else { Placement::Memory },
+            }
+        });
+    prop_oneof![3 => Just(Ablation::NONE), 2 => any]
+}
+
 fn any_options() -> impl Strategy<Value = Options> {
-    (0u32..20, 0u64..60, prop_oneof![2u32..12, Just(170)], 1u32..5).prop_map(
-        |(vertices, edges, log_records, lines)| Options {
+    (0u32..20, 0u64..60, prop_oneof![2u32..12, Just(170)], 1u32..5, any_ablation()).prop_map(
+        |(vertices, edges, log_records, lines, ablation)| Options {
             vertices,
             edges,
             log_records,
             undo_bytes: lines * 64,
+            ablation,
         },
     )
 }
@@ -97,6 +112,11 @@ proptest! {
             }
             let statistics = graph.statistics();
             prop_assert!(!is_eadr || statistics.traffic.bytes_written_back() == 0);
+            // In later phases, too: what is replaced is kept in the root.
+            match options.ablation.taken_slot {
+                TakenSlot::Logged => prop_assert_eq!(statistics.shifts, 0),
+                TakenSlot::Shifted => prop_assert_eq!(statistics.inserted_into_logs, 0),
+            }
             let (reopening, found) = match end {
                 End::ShutDown => (Reopening::Saved, Found::ShutDown),
                 End::ShutDownAndScan => (Reopening::Scan, Found::Scanned),

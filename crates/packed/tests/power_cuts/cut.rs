@@ -31,6 +31,7 @@ pub struct PowerCuts {
     checker: Checker,
     /// Of graphs that were shut down.
     rebalances: u64,
+    shifts: u64,
     /// What the graph holds.
     pub lists: Adjacency,
 }
@@ -51,7 +52,7 @@ impl PowerCuts {
             count: Arc::default(),
             count_of_recovery: Arc::default(),
         };
-        let cuts = Self { memory, graph: Some(graph), checker, rebalances: 0, lists };
+        let cuts = Self { memory, graph: Some(graph), checker, rebalances: 0, shifts: 0, lists };
         cuts.observe();
         cuts
     }
@@ -82,6 +83,10 @@ impl PowerCuts {
 
     pub fn rebalances(&self) -> u64 {
         self.rebalances + self.graph().statistics().rebalances
+    }
+
+    pub fn shifts(&self) -> u64 {
+        self.shifts + self.graph().statistics().shifts
     }
 
     pub fn count(&self) -> u64 {
@@ -156,6 +161,7 @@ impl PowerCuts {
     pub fn reopen(&mut self) {
         let graph = self.graph.take().unwrap();
         self.rebalances += graph.statistics().rebalances;
+        self.shifts += graph.statistics().shifts;
         graph.shutdown().unwrap();
         let (graph, _) = PackedGraph::open(self.memory.clone(), Reopening::Saved).unwrap();
         assert_eq!(Adjacency::of(&graph), self.lists, "after a shutdown");

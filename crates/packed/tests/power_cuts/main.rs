@@ -13,13 +13,14 @@ mod left_out;
 
 use crate::cut::{PowerCuts, cut_creation};
 use evergraph_graph::split_mix::mix;
+use evergraph_packed::ablation::{Ablation, TakenSlot, UndoKind};
 use evergraph_packed::memory::region::Domain;
 use evergraph_packed::memory::simulated::SimulatedMemory;
 use evergraph_packed::options::Options;
 
 /// Small logs and undo slots, so that a rebalance has many chunks and comes often.
 fn options(vertices: u32, edges: u64) -> Options {
-    Options { vertices, edges, log_records: 7, undo_bytes: 64 }
+    Options { vertices, edges, log_records: 7, undo_bytes: 64, ablation: Ablation::NONE }
 }
 
 struct Random(u64);
@@ -82,6 +83,41 @@ fn a_power_cut_leaves_the_graph_as_before_a_change_or_as_after_it_where_caches_s
         count += cuts.count();
     }
     assert!(count > 200 * seeds(), "{count} power cuts");
+}
+
+#[test]
+fn a_power_cut_leaves_the_graph_as_before_a_change_or_as_after_it_without_a_component() {
+    let shifted = Ablation { taken_slot: TakenSlot::Shifted, ..Ablation::NONE };
+    let journal = Ablation { undo: UndoKind::Journal, ..Ablation::NONE };
+    for ablation in [shifted, journal, Ablation::ALL] {
+        let (mut count, mut shifts, mut rebalances) = (0, 0, 0);
+        for seed in 0..seeds().div_ceil(8) {
+            let mut cuts = PowerCuts::new(Domain::Adr, &Options { ablation, ..options(6, 20) }, 16);
+            change_at_random(&mut cuts, seed, 70);
+            cuts.rebalance(0);
+            if ablation.taken_slot == TakenSlot::Shifted {
+                cuts.fill(0);
+                cuts.insert(0, 1);
+            }
+            count += cuts.count();
+            shifts += cuts.shifts();
+            rebalances += cuts.rebalances();
+        }
+        assert!(count > 300 && rebalances > 0, "{count} power cuts, {rebalances} rebalances");
+        assert_eq!(shifts > 0, ablation.taken_slot == TakenSlot::Shifted);
+    }
+}
+
+/// Lists are moved chunk by chunk, each by a transaction of a journal.
+#[test]
+fn a_power_cut_during_the_recovery_from_a_shift_is_recovered_from() {
+    let without = Options { ablation: Ablation::ALL, ..options(9, 40) };
+    let mut cuts = PowerCuts::new(Domain::Adr, &without, 12);
+    (0..3).for_each(|vertex| cuts.fill(vertex));
+    cuts.cut_recoveries(2);
+    (0..2).for_each(|vertex| cuts.insert(vertex, 5));
+    assert_eq!((cuts.shifts(), cuts.rebalances()), (2, 0));
+    assert!(cuts.count_during_recovery() > 300, "{} power cuts", cuts.count_during_recovery());
 }
 
 #[test]

@@ -49,7 +49,9 @@ fn main() -> ExitCode {
     let _ = allocator::give_back_large_buffers();
     let _ = file_size_limit::fail_beyond_limit();
     let said = without_switches_of_help(env::args_os().collect());
-    let program = with_undoing(command_line()).color(color_of_help(&said));
+    // Settings are listed in the order of this one, which the other does not keep.
+    let plain = command_line();
+    let program = with_undoing(plain.clone()).color(color_of_help(&said));
     let matches = match program.clone().try_get_matches_from(&said) {
         Ok(matches) => matches,
         Err(_) if said.len() < 2 => return ended(welcome::show(), &Console::default(), nothing),
@@ -57,15 +59,15 @@ fn main() -> ExitCode {
         Err(usage) if is_incomplete(&usage) && said.iter().any(|word| word == "--print-config") => {
             match program.clone().ignore_errors(true).try_get_matches_from(&said) {
                 Ok(matches) => matches,
-                Err(usage) => return refuse(usage, &said, program),
+                Err(usage) => return refuse(usage, &said, program, &plain),
             }
         }
-        Err(usage) => return refuse(usage, &said, program),
+        Err(usage) => return refuse(usage, &said, program, &plain),
     };
     // Until the settings are known, as far as the command line and the variable tell.
     let json = matches.get_flag("json") || (!matches.get_flag("no-json") && variable_says_json());
     let console = Console::new(json, false, Color::Auto, DisplayMode::Never);
-    let resolved = match settle(&matches) {
+    let resolved = match settle(&plain, &matches) {
         Ok(resolved) => resolved,
         Err(failure) => return ended(Err(failure), &console, nothing),
     };
@@ -77,7 +79,7 @@ fn main() -> ExitCode {
     let parsed = resolved.with_defaults(program.clone()).try_get_matches_from(&said);
     let arguments = match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
-        Err(usage) => return refuse(usage, &said, program),
+        Err(usage) => return refuse(usage, &said, program, &plain),
     };
     let Global { json, quiet, color, progress, .. } = arguments.global;
     let console = Console::new(json, quiet, color, progress);
@@ -94,8 +96,8 @@ fn main() -> ExitCode {
     ended(outcome, &console, elsewhere)
 }
 
-/// Reads what files and variables say besides the command line.
-fn settle(matches: &ArgMatches) -> Result<Resolved, Failure> {
+/// Reads what files and variables say besides the command line; `plain` has no switches that take others back.
+fn settle(plain: &clap::Command, matches: &ArgMatches) -> Result<Resolved, Failure> {
     let named = matches.get_one::<PathBuf>("config");
     let files = file::read(named.map(PathBuf::as_path), matches.get_flag("no_config"))?;
     // An empty variable is none, as a shell script means it that writes NAME= before a command.
@@ -103,10 +105,7 @@ fn settle(matches: &ArgMatches) -> Result<Resolved, Failure> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .filter(|(name, value)| name.starts_with("EVERGRAPH_") && !value.is_empty())
         .collect();
-    Ok(Resolved {
-        left_out_files: files.left_out,
-        ..resolve(&command_line(), matches, &variables, &files.read)?
-    })
+    Ok(Resolved { left_out_files: files.left_out, ..resolve(plain, matches, &variables, &files.read)? })
 }
 
 /// The options of the command line itself that are about a database that the call opens: a file's and a variable's are defaults.
@@ -210,7 +209,7 @@ fn is_incomplete(usage: &clap::Error) -> bool {
 }
 
 /// Prints help or version, or says what is wrong with the command line `said`.
-fn refuse(usage: clap::Error, said: &[OsString], program: clap::Command) -> ExitCode {
+fn refuse(usage: clap::Error, said: &[OsString], program: clap::Command, plain: &clap::Command) -> ExitCode {
     if !usage.use_stderr() {
         // A closed pipe: who reads the help had enough of it.
         let _ = usage.print();
@@ -218,8 +217,8 @@ fn refuse(usage: clap::Error, said: &[OsString], program: clap::Command) -> Exit
     }
     let understood = program.ignore_errors(true).try_get_matches_from(said).ok();
     let path = understood.as_ref().map(command_path).unwrap_or_default();
-    let console =
-        Console::new(wants_json(said, understood.as_ref()), false, color_of_errors(said), DisplayMode::Never);
+    let json = wants_json(said, plain, understood.as_ref());
+    let console = Console::new(json, false, color_of_errors(said), DisplayMode::Never);
     if let Some((failure, hint)) = in_our_words(&usage, &path) {
         console.failure(&failure, Some(&hint));
         return ExitCode::from(failure.exit_code());
@@ -236,13 +235,13 @@ fn refuse(usage: clap::Error, said: &[OsString], program: clap::Command) -> Exit
 }
 
 /// Whether who said `said` reads documents, as far as it was `understood`.
-fn wants_json(said: &[OsString], understood: Option<&ArgMatches>) -> bool {
+fn wants_json(said: &[OsString], plain: &clap::Command, understood: Option<&ArgMatches>) -> bool {
     // What stands behind the mistake may not have been understood.
     let last = said.iter().rfind(|word| *word == "--json" || *word == "--no-json");
     if let Some(word) = last {
         return word == "--json";
     }
-    let resolved = understood.and_then(|matches| settle(matches).ok());
+    let resolved = understood.and_then(|matches| settle(plain, matches).ok());
     let is_set = |resolved: Resolved| {
         let json = resolved.settings.iter().find(|(setting, _)| setting.key() == "json");
         json.is_some_and(|(_, effective)| effective.texts == ["true"])

@@ -10,8 +10,9 @@ use crate::context::Context;
 use crate::open::refuse_file;
 use crate::target::FolderParser;
 use clap::Args;
-use evergraph::EngineKind;
+use evergraph::{Durability, EngineKind};
 use evergraph_graph::error::Error;
+use evergraph_replica::follow::options::SYNC_INTERVAL;
 use evergraph_replica::resync::recover;
 use evergraph_server::databases::catalogue::DatabaseCatalogue;
 use evergraph_server::databases::name::{ALIAS_PREFIX, DEFAULT_ALIAS};
@@ -183,6 +184,7 @@ pub fn execute(arguments: &ServeArguments, context: &Context) -> Result<(), Fail
     }
     let mut opening = CatalogueOptions::default();
     opening.replicas = replicas.iter().map(|replica| replica.database.clone()).collect();
+    opening.replica_durability = Durability::Interval(SYNC_INTERVAL);
     opening.open = context.options.clone();
     opening.database_memory_limit_bytes = arguments.database_memory_limit;
     let security = arguments.security()?;

@@ -107,7 +107,9 @@ pub fn known_with_columns(
         let Some(found) = now.and_then(|now| now.column(&column)) else {
             return Err(Pause::resync(format!("the column {column} of {name} was added, and is gone again")));
         };
-        if takes_all == TakesColumns::All && is_filled(found, filled) {
+        // PostgreSQL 18 may send columns that it computes. They never become properties.
+        let is_taken = takes_all == TakesColumns::All && !found.is_generated;
+        if is_taken && is_filled(found, filled) {
             return Err(filled_pause(found, &name));
         }
         table.columns.push(found.clone());

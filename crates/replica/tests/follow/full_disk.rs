@@ -3,8 +3,9 @@
 
 use crate::follower::{Follower, WAIT_MAX, catch_up};
 use crate::postgres::{TABLES, assert_equal};
-use crate::server::{TestServer, run_sql, skipped};
+use crate::server::{TestServer, run_sql};
 use crate::shop;
+use crate::skips::skipped;
 use evergraph::{Options, ReadByName as _};
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::status::ReplicaState;

@@ -27,6 +27,8 @@ mod scenario;
 #[allow(dead_code, reason = "other tests use more of it")]
 mod server;
 mod shop;
+#[path = "../postgres/skips.rs"]
+mod skips;
 mod snb_stream;
 #[path = "../../../../tests/tests/real_data/snb_updates.rs"]
 mod snb_updates;

@@ -1,6 +1,7 @@
 //! Real databases for tests: Pagila, Northwind and the relations of LDBC SNB, at `EVERGRAPH_DATA` or beside the workspace.
 
-use crate::server::{TestDatabase, skipped};
+use crate::server::TestDatabase;
+use crate::skips::skip;
 use evergraph_files::import::mapping::document::Mapping;
 use evergraph_files::import::mapping::table::TableRule;
 use std::path::{Path, PathBuf};
@@ -35,9 +36,7 @@ impl DataSet {
         if folder.is_dir() {
             return Some(Self { name, folder });
         }
-        let missing = format!("no data set at {}: set EVERGRAPH_DATA", folder.display());
-        assert!(std::env::var_os("CI").is_none(), "{missing}");
-        skipped(&missing);
+        skip(&format!("no data set at {}: set EVERGRAPH_DATA", folder.display()));
         None
     }
 

@@ -20,6 +20,7 @@ mod record;
 #[path = "../recorded/recording.rs"]
 mod recording;
 mod server;
+mod skips;
 mod slots;
 mod sql_graph;
 mod streams;

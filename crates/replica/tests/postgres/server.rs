@@ -1,12 +1,12 @@
 //! A PostgreSQL server of the tests' own: made, started, killed, started again, and removed when the tests are over.
 
+use crate::skips::skip;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_replica::private_server::{HOW_TO_INSTALL, PrivateServer, PrivateServerOptions};
 use evergraph_replica::source::postgres::connection::{Connection, ResultRow};
 use evergraph_replica::source::postgres::settings::{ConnectionSettings, Host};
 use evergraph_replica::wire::startup::Purpose;
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -45,7 +45,7 @@ impl TestServer {
         static SHARED: OnceLock<Option<TestServer>> = OnceLock::new();
         let server = SHARED.get_or_init(Self::start).as_ref();
         if server.is_none() {
-            skip();
+            skip(HOW_TO_INSTALL);
         }
         server
     }
@@ -54,7 +54,7 @@ impl TestServer {
     pub fn own() -> Option<Self> {
         let server = Self::start();
         if server.is_none() {
-            skip();
+            skip(HOW_TO_INSTALL);
         }
         server
     }
@@ -185,17 +185,4 @@ impl Certificates {
         let certificate = server.signed_by(&key, &issuer).unwrap();
         Self { root: root_certificate.pem(), certificate: certificate.pem(), key: key.serialize_pem() }
     }
-}
-
-fn skip() {
-    assert!(std::env::var_os("CI").is_none(), "{HOW_TO_INSTALL}");
-    skipped(HOW_TO_INSTALL);
-}
-
-/// Says that this test is skipped, and why.
-pub fn skipped(why: &str) {
-    let thread = std::thread::current();
-    let line = format!("skipped: {}: {why}\n", thread.name().unwrap_or("a test"));
-    // Not by `println!`, which a passing test keeps to itself.
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
 }

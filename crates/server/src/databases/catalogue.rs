@@ -125,13 +125,13 @@ impl DatabaseCatalogue {
         // Those that were named first, lest one of the root takes their memory.
         for name in &order {
             let served = catalogue.known(name)?;
-            if let Err(error) = served.open(&catalogue.options.open, &catalogue.shares) {
+            if let Err(error) = served.open(&catalogue.options, &catalogue.shares) {
                 let _ = catalogue.close_all();
                 return Err(error);
             }
         }
         for served in catalogue.all() {
-            if let Err(error) = served.open(&catalogue.options.open, &catalogue.shares) {
+            if let Err(error) = served.open(&catalogue.options, &catalogue.shares) {
                 let text = format!("the database {:?} could not be opened: {error}", served.name());
                 catalogue.notices().push(text);
             }
@@ -245,7 +245,7 @@ impl DatabaseCatalogue {
             let memory_limit_bytes = share.bytes();
             let new = Options { engine: options.engine, memory_limit_bytes, ..self.options.open.clone() };
             root.create(&name, &new, settings)?;
-            Ok((served.open_folder(&self.options.open, memory_limit_bytes)?, share))
+            Ok((served.open_folder(&self.options, memory_limit_bytes)?, share))
         });
         // One that was made and could not be opened stays in the list as failed.
         if made.is_err() && !matches!(root.find(&name), Ok(Some(_))) {
@@ -260,7 +260,7 @@ impl DatabaseCatalogue {
     /// `not_found`; `limit` if its memory does not fit; those of opening; `busy` while it is being opened or closed.
     pub fn open_database(&self, name: &str) -> Result<DatabaseInfo> {
         let (served, is_new) = self.known_or_found(name)?;
-        let opened = served.open(&self.options.open, &self.shares);
+        let opened = served.open(&self.options, &self.shares);
         if opened.is_err() && is_new {
             self.forget(&served);
         }

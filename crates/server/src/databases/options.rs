@@ -1,6 +1,6 @@
 //! Options: how databases are opened and closed, and what memory they may take.
 
-use evergraph::{EngineKind, Options};
+use evergraph::{Durability, EngineKind, Options};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,6 +17,9 @@ pub struct CatalogueOptions {
     /// Folders of databases that follow a source, made if they are not there. Who starts the server makes them follow it, by
     /// [`ServedDatabase::follow`](crate::databases::served_database::ServedDatabase::follow).
     pub replicas: Vec<PathBuf>,
+    /// The durability of each of these, whatever `open` says: what a crash takes their sources send again. By default that of
+    /// [`Options`].
+    pub replica_durability: Durability,
     /// How long requests may go on when their database is closed, before they are cancelled.
     pub close_grace: Duration,
     /// How long they may take to end then, before their database stays open after all.
@@ -42,8 +45,10 @@ impl CatalogueOptions {
 
 impl Default for CatalogueOptions {
     fn default() -> Self {
+        let open = Options::default();
         Self {
-            open: Options::default(),
+            replica_durability: open.durability,
+            open,
             database_memory_limit_bytes: None,
             replicas: Vec::new(),
             close_grace: Duration::from_secs(5),

@@ -11,17 +11,13 @@ use crate::databases::ending_checkpoint::write_ending_checkpoint;
 use crate::databases::follower::DatabaseFollower;
 use crate::databases::memory_shares::{MemoryShare, MemoryShares};
 use crate::databases::open_database::{ClosingChange, DatabaseUse, OpenDatabase};
-use crate::databases::options::CloseLimits;
+use crate::databases::options::{CatalogueOptions, CloseLimits};
 use crate::databases::settings_file::DatabaseSettings;
-use evergraph::{Database, Durability, EngineKind, Options};
+use evergraph::{Database, EngineKind, Options};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
-
-/// How often the log of a database that follows a source is synced; what a crash takes is sent again.
-const REPLICA_DURABILITY: Durability = Durability::Interval(Duration::from_millis(100));
 
 /// A database under its name.
 ///
@@ -203,7 +199,7 @@ impl ServedDatabase {
     ///
     /// # Errors
     /// Those of opening; `limit` if its memory does not fit; `busy` while it is being opened or closed.
-    pub(crate) fn open(&self, options: &Options, shares: &Arc<MemoryShares>) -> Result<()> {
+    pub(crate) fn open(&self, options: &CatalogueOptions, shares: &Arc<MemoryShares>) -> Result<()> {
         {
             let mut phase = self.phase();
             match &*phase {
@@ -248,12 +244,16 @@ impl ServedDatabase {
     ///
     /// # Errors
     /// Those of opening.
-    pub(crate) fn open_folder(&self, options: &Options, memory_limit_bytes: u64) -> Result<Database> {
+    pub(crate) fn open_folder(
+        &self,
+        catalogue: &CatalogueOptions,
+        memory_limit_bytes: u64,
+    ) -> Result<Database> {
         let path = self.folder()?;
         refuse_file(path)?;
-        let mut options = Options { create: false, memory_limit_bytes, ..options.clone() };
+        let mut options = Options { create: false, memory_limit_bytes, ..catalogue.open.clone() };
         if let Home::Replica(_) = self.home {
-            (options.create, options.durability) = (true, REPLICA_DURABILITY);
+            (options.create, options.durability) = (true, catalogue.replica_durability);
         }
         Database::open_with(path, &options).map_err(|error| match Database::engine_at(path) {
             Ok(EngineKind::Mapped) if error.kind() == ErrorKind::Busy => read_elsewhere(error),

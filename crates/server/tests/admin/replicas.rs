@@ -2,14 +2,17 @@
 
 use crate::site_with;
 use crate::support::http_client::Client;
-use evergraph::Database;
+use evergraph::{Database, Durability};
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Result;
+use evergraph_server::databases::catalogue::DatabaseCatalogue;
 use evergraph_server::databases::follower::DatabaseFollower;
 use evergraph_server::databases::options::CatalogueOptions;
 use evergraph_server::metric_samples::{DatabaseSample, Figure};
 use serde_json::{Value as Json, json};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// A follower that has paused, or not, and keeps its database while it follows.
 #[derive(Default)]
@@ -96,4 +99,26 @@ async fn a_replica_tells_administrators_how_it_is_and_strangers_that_it_has_paus
     drop(served);
     site.databases.close_all().unwrap();
     assert!(!follows() && folder.path().join("shop.eg/manifest").exists());
+}
+
+/// Its log was synced each 100 ms, whatever interval replicas have elsewhere.
+#[test]
+fn a_replica_has_the_durability_that_the_options_have_for_replicas() {
+    let folder = tempfile::tempdir().unwrap();
+    let hour = Duration::from_secs(3600);
+    for (durability, is_durable_at_once) in [(Durability::Sync, true), (Durability::Interval(hour), false)] {
+        let mut options = CatalogueOptions::default();
+        options.replicas = vec![folder.path().join("shop.eg")];
+        options.replica_durability = durability;
+        let databases = DatabaseCatalogue::open(&[], None, options).unwrap();
+        let using = databases.get("shop").unwrap().begin(CancelFlag::default()).unwrap();
+        let database = using.database();
+        let mut transaction = database.begin();
+        transaction.add_vertex("Item", &[]).unwrap();
+        transaction.commit().unwrap();
+        let durable = database.durable_through();
+        assert_eq!(durable == database.sync().unwrap(), is_durable_at_once, "{durability:?}");
+        drop(using);
+        databases.close_all().unwrap();
+    }
 }

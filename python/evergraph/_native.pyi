@@ -36,6 +36,7 @@ class _OpenSettings(TypedDict):
     compaction_threads: int | None
     checkpoint_after_bytes: int | None
     log_file_bytes: int | None
+    live_bytes_max: int | None
 
 class _QuerySettings(TypedDict):
     timeout: float | None

@@ -50,6 +50,7 @@ def open(  # noqa: A001 - as the standard library's modules do
     compaction_threads: int | None = None,
     checkpoint_after_bytes: int | None = None,
     log_file_bytes: int | None = None,
+    live_bytes_max: int | None = None,
     progress: Progress = None,
 ) -> Database:
     """Open the database at a path, or a new one in memory.
@@ -102,6 +103,10 @@ def open(  # noqa: A001 - as the standard library's modules do
         Bytes of commits in the log after which a checkpoint is made: 32 MiB by default.
     log_file_bytes : int, optional
         The size that log files grow to: 64 MiB by default.
+    live_bytes_max : int, optional
+        Bytes that changes may take in memory before a merge takes them in, with the old versions that open
+        snapshots of any process need, in the mapped engine: 4 GiB by default, 16 MiB at least. A commit beyond it
+        raises ``LimitError``.
     progress
         See ``evergraph.progress``.
 
@@ -116,8 +121,9 @@ def open(  # noqa: A001 - as the standard library's modules do
         readers in, for example because it checks or converts the database.
     InvalidError
         If the directory holds something else or a newer format, the database has another engine than `engine`,
-        `memory_limit` is too low for the disk engine, or a number of threads is out of its range. With
-        `read_only`, if the database does not have the mapped engine, or for a setting about writing.
+        `memory_limit` is too low for the disk engine, `live_bytes_max` is too low, or a number of threads is out
+        of its range. With `read_only`, if the database does not have the mapped engine, or for a setting about
+        writing.
     LimitError
         If what the disk engine keeps in memory of its files exceeds `memory_limit`; with `read_only`, if too many
         processes read.
@@ -150,6 +156,7 @@ def open(  # noqa: A001 - as the standard library's modules do
             "compaction_threads": compaction_threads,
             "checkpoint_after_bytes": checkpoint_after_bytes,
             "log_file_bytes": log_file_bytes,
+            "live_bytes_max": live_bytes_max,
         }
         _check_read_only(path, engine, [name for name, setting in writing.items() if setting is not None])
     if path is None and not (durability in (None, "none") and sync_interval is None):
@@ -170,6 +177,7 @@ def open(  # noqa: A001 - as the standard library's modules do
         "compaction_threads": compaction_threads,
         "checkpoint_after_bytes": checkpoint_after_bytes,
         "log_file_bytes": log_file_bytes,
+        "live_bytes_max": live_bytes_max,
     }
     with shown(progress) as told:
         return Database(_native.open(None if path is None else os.fspath(path), settings, told))

@@ -41,8 +41,11 @@ def processes(path: StrPath) -> dict[str, Any]:
         ``writer``, the id of the process that writes it, or ``None``; ``newest_commit``, which readers see, or
         ``None`` without a writer; and ``readers``, a list with a dict for each process that reads: ``process``,
         its id or ``None``; ``joined``, whether it reads what the writer commits, or by itself; its number of open
-        ``snapshots``, ``None`` if it reads by itself; and of the oldest one, or ``None``, the commit that it
-        shows, ``oldest_snapshot``, and how long it has been open, ``oldest_snapshot_seconds``.
+        ``snapshots``, ``None`` if it reads by itself; of the oldest one, or ``None``, the commit that it
+        shows, ``oldest_snapshot``, and how long it has been open, ``oldest_snapshot_seconds``; and
+        ``held_bytes``, what the writer keeps for its snapshots, as it found when it looked last: what
+        several processes need counts for the snapshot that has been open for longest. ``None`` if it reads by
+        itself.
 
     Raises
     ------

@@ -281,3 +281,10 @@ def test_a_database_opens_with_limits_of_its_own(tmp_path: Path) -> None:
     with eg.open(tmp_path / "usual.eg"):
         # What is said is what it was anyway.
         eg.open(tmp_path / "usual.eg", transaction_bytes_max=1 << 30, stall_max=10.0, log_file_bytes=1 << 26)
+    with eg.open(tmp_path / "mapped.eg", engine="mapped", live_bytes_max=16 << 20) as db:
+        assert db.stats()["mapped"]["live_limit_bytes"] == 16 << 20
+        with pytest.raises(eg.LimitError, match="the limit is live_bytes_max"), db.begin() as tx:
+            for _ in range(20):
+                tx.add_vertex("Note", text="x" * (1 << 20))
+    with pytest.raises(eg.InvalidError, match="live_bytes_max is 1, but must be at least"):
+        eg.open(tmp_path / "none.eg", engine="mapped", live_bytes_max=1)

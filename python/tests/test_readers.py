@@ -244,9 +244,11 @@ def test_who_reads_is_listed_with_its_snapshots(path: Path, start: Callable[[], 
         assert (reader["process"], reader["joined"], reader["snapshots"]) == (os.getpid(), True, 2)
         assert reader["oldest_snapshot"] == snapshots[0].timestamp
         assert reader["oldest_snapshot_seconds"] >= 0
+        assert reader["held_bytes"] >= 0
         for snapshot in snapshots:
             snapshot.close()
-        assert eg.processes(path)["readers"][0]["snapshots"] == 0
+        [reader] = eg.processes(path)["readers"]
+        assert (reader["snapshots"], reader["held_bytes"]) == (0, 0)
     eventually("it has gone", lambda: eg.processes(path)["readers"] == [])
 
 

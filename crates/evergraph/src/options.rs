@@ -64,6 +64,9 @@ pub struct Options {
     pub checkpoint_after_bytes: u64,
     /// Size that log files grow to, in bytes. Default: 64 MiB.
     pub log_file_bytes: u64,
+    /// Memory of changes that no merge has taken in yet, and of old versions that open snapshots of any process need, in the
+    /// mapped engine, in bytes; a commit beyond it is refused. At least 16 MiB. Default: 4 GiB.
+    pub live_bytes_max: u64,
 }
 
 impl Default for Options {
@@ -83,6 +86,7 @@ impl Default for Options {
             compaction_threads: open.compaction_threads,
             checkpoint_after_bytes: open.checkpoint_after_bytes,
             log_file_bytes: open.log_file_bytes,
+            live_bytes_max: open.live_bytes_max,
         }
     }
 }
@@ -92,8 +96,8 @@ impl Options {
     /// no long work is done before.
     ///
     /// # Errors
-    /// `invalid` if the memory limit is too low for the engine, a number of threads out of its range, or persistent memory asked
-    /// for with another engine than the mapped one.
+    /// `invalid` if the memory limit is too low for the engine, `live_bytes_max` too low, a number of threads out of its range, or
+    /// persistent memory asked for with another engine than the mapped one.
     pub fn check_new(&self, path: &Path) -> Result<()> {
         self.to_open_options().check()?;
         if self.would_create(path) {
@@ -135,6 +139,7 @@ impl Options {
             compaction_threads: self.compaction_threads,
             checkpoint_after_bytes: self.checkpoint_after_bytes,
             log_file_bytes: self.log_file_bytes,
+            live_bytes_max: self.live_bytes_max,
             ..OpenOptions::default()
         }
     }

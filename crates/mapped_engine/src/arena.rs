@@ -42,6 +42,12 @@ impl ArenaBlock {
     pub fn words(self) -> usize {
         self.lines as usize * LINE_WORDS
     }
+
+    /// How many bytes it has.
+    #[must_use]
+    pub fn bytes(self) -> u64 {
+        u64::from(self.lines) * LINE_BYTES
+    }
 }
 
 /// Takes the smallest of `blocks` that has `words` words, if there is one.
@@ -318,7 +324,7 @@ impl Arena {
     fn full(&self, used: u64, words: usize) -> Error {
         let (path, used, max) = (self.words.path().display(), used * LINE_BYTES, self.lines_max * LINE_BYTES);
         let text = format!(
-            "{path} is full: {used} bytes of {max} are in use, {} more are needed",
+            "{path} is full: {used} bytes of {max} are in use, {} more are needed; the limit is live_bytes_max",
             words.saturating_mul(8)
         );
         Error::new(ErrorKind::Limit, text)

@@ -61,7 +61,7 @@ pub mod live_head;
 pub mod live_snapshot;
 pub mod live_writer;
 pub mod merge;
-mod present_version;
+pub mod present_version;
 pub mod reader;
 pub mod reserved_records;
 pub mod retired;

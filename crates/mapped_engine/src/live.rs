@@ -9,21 +9,23 @@
 //!    4      groups: one more than the highest
 //!    5      catalogue: the line of its block:32 | how often it changed:32   shared_catalogue.rs
 //!    8..16  claims: for each the process that has its slots here, or 0   claimed_slots.rs
-//!   16..64  zero
+//!   16..24  held: bytes that wait for the snapshots of each claim           live_writer.rs
+//!   24..64  zero
 //!   64..    slots, two a line                                            slots.rs
 //!   then    directory of groups: 1,024 words, 128 lines                  group.rs
 //!   then    blocks                                                       arena.rs
 //! ```
 //!
 //! The writer makes `live` anew whenever it opens the database; nothing in it is ever durable. Only the writer stores in
-//! it, but for the slots and claims of readers. W, R and the era only grow, and each has a line of its own, since all readers look
+//! it, but for the slots and claims of readers; one that claims also clears what was held back by that claim. W, R and the era only grow, and each has a line of its own, since all readers look
 //! at them.
 //!
 //! State and head: the writer stores everything else, then the state (Release); who joins loads the state (Acquire)
 //! first.
 
 use crate::live_head::{
-    CLAIMS_LINE, CLOSED, GROUP_PAGES, LiveHead, SLOTS_LINE, SLOTS_PER_PROCESS, STATE_WORD, made_anew,
+    CLAIMS_LINE, CLOSED, GROUP_PAGES, HELD_LINE, LiveHead, SLOTS_LINE, SLOTS_PER_PROCESS, STATE_WORD,
+    made_anew,
 };
 use crate::words::{LINE_WORDS, LineNumber, SharedWords};
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -257,12 +259,26 @@ impl Live {
     /// If there are fewer claims.
     #[must_use]
     pub fn claim_word(&self, claim: u32) -> &AtomicU64 {
+        self.word_of_claim(CLAIMS_LINE, claim)
+    }
+
+    /// Where it stands how many bytes waited for the snapshots of `claim` when the writer looked last. Relaxed: for people.
+    ///
+    /// # Panics
+    /// As [`Live::claim_word`].
+    #[must_use]
+    pub fn held_word(&self, claim: u32) -> &AtomicU64 {
+        self.word_of_claim(HELD_LINE, claim)
+    }
+
+    /// The word of `claim` in the lines from `first` on, a word for each.
+    fn word_of_claim(&self, first: u32, claim: u32) -> &AtomicU64 {
         assert!(
             claim < self.head.slots / SLOTS_PER_PROCESS,
             "whoever has a claim has one of those that there are"
         );
         let at = claim as usize;
-        &self.line(CLAIMS_LINE + (at / LINE_WORDS) as u32)[at % LINE_WORDS]
+        &self.line(first + (at / LINE_WORDS) as u32)[at % LINE_WORDS]
     }
 
     /// The words of the directory of groups.
@@ -347,7 +363,7 @@ mod tests {
     fn a_live_of_another_database_or_format_and_a_damaged_one_are_refused_by_name() {
         let cases: [(usize, u64, ErrorKind, &str); 8] = [
             (0, 17, ErrorKind::Corrupt, "no file that processes share"),
-            (1, 4, ErrorKind::Invalid, "has format 4"),
+            (1, 5, ErrorKind::Invalid, "has format 5"),
             (2, 8, ErrorKind::Busy, "another process opened the database meanwhile"),
             (4, 42 | u64::MAX << 32, ErrorKind::Busy, "by process 42 before this machine was started again"),
             (5, 99, ErrorKind::Corrupt, "there is no state 99"),

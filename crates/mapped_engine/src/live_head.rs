@@ -3,7 +3,7 @@
 //! ```text
 //! WORD      HOLDS
 //!    0      "evg live"
-//!    1      format: 3
+//!    1      format: 4
 //!    2, 3   id of the opening: random, another one whenever a process opens the database
 //!    4      pid of the process that writes:32 | which start of the machine:32
 //!    5      state, which changes: live.rs
@@ -24,7 +24,7 @@ use std::sync::OnceLock;
 /// "evg live", little-endian.
 const MAGIC: u64 = u64::from_le_bytes(*b"evg live");
 /// The form that this page describes.
-const FORMAT: u64 = 3;
+const FORMAT: u64 = 4;
 
 /// The word of line 0 that has the state.
 pub(crate) const STATE_WORD: usize = 5;
@@ -32,6 +32,8 @@ pub(crate) const STATE_WORD: usize = 5;
 pub(crate) const CLOSED: u64 = 3;
 /// The line of the first claims.
 pub(crate) const CLAIMS_LINE: u32 = 8;
+/// The line of the bytes that wait for the first claims.
+pub(crate) const HELD_LINE: u32 = 16;
 /// The line of the first slots: byte 4,096.
 pub(crate) const SLOTS_LINE: u32 = 64;
 /// Words of the directory of groups: whole lines, the last for the group of indexes.

@@ -3,7 +3,7 @@
 //! ```text
 //! commit    reserve blocks | latch: append to every segment, W | ... synced: R
 //! merge     runs, bodies (merge.rs)
-//! reclaim   the era that goes on; own snapshots; R; scan all slots; free what nobody needs
+//! reclaim   the era that goes on; own snapshots; R; scan all slots; free what nobody needs; tell what the others hold back
 //! ```
 //!
 //! Lock order, outermost first: merging of a segment or of its runs, adding to a group, the commit latch, the registry of
@@ -16,13 +16,14 @@ use crate::dead_readers::{DeadReaders, oldest_reader};
 use crate::group::SegmentSubject;
 use crate::group_blocks::{GroupBlocks, SegmentReference};
 use crate::live::Live;
+use crate::live_head::SLOTS_PER_PROCESS;
 use crate::merge::{BuiltBody, LiveMergeOutcome, MergedBody};
 use crate::reserved_records::ReservedRecords;
 use crate::retired::{OwnSnapshots, RetiredList};
 use crate::segment::LiveSegment;
 use crate::segment_state::{SegmentMemory, WaitingRecords};
 use crate::shared_record::SharedRecord;
-use crate::slots::{Replacement, SlotHolder, SnapshotNeeds};
+use crate::slots::{ActiveSlot, HeldBytes, Replacement, SlotHolder, SnapshotNeeds};
 use crate::version::BodyPlace;
 use crate::words::LINE_WORDS;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -32,7 +33,7 @@ use evergraph_storage::io::clock::Clock;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::sync::Mutex;
-use evergraph_storage::sync::atomic::{AtomicBool, Ordering};
+use evergraph_storage::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use evergraph_storage::timeline::clock::Timeline;
 use evergraph_storage::transaction::latch::under_latch;
 use std::sync::Arc;
@@ -61,6 +62,9 @@ pub struct LiveWriter {
     with_past: Mutex<Vec<Arc<LiveSegment>>>,
     /// Whether a load replaced versions, and was not readable when it was looked at. Release when it is installed.
     awaits_readable: AtomicBool,
+    /// Passes that free, begun and ended: one that met no other saw all that is kept. AcqRel.
+    passes_begun: AtomicU64,
+    passes_ended: AtomicU64,
     dead: Mutex<DeadReaders>,
     clock: Arc<dyn Clock>,
 }
@@ -78,6 +82,8 @@ impl LiveWriter {
             groups: GroupBlocks::default(),
             with_past: Mutex::default(),
             awaits_readable: AtomicBool::new(false),
+            passes_begun: AtomicU64::new(0),
+            passes_ended: AtomicU64::new(0),
             dead: Mutex::default(),
             clock,
         }
@@ -268,11 +274,15 @@ impl LiveWriter {
     /// Frees what no open snapshot needs, of any process; the bodies among it, whose extents are the caller's to free.
     /// Call it at least once in some thousand merges of a segment: until then its old versions make a walk longer.
     pub fn reclaim(&self) -> Vec<BodyPlace> {
+        let pass = self.passes_begun.fetch_add(1, Ordering::AcqRel);
+        let is_first = self.passes_ended.load(Ordering::Acquire) == pass;
         // Before all else: what is replaced from now on isn't looked at.
         let ended = self.live.era();
         let (readable, own) = (self.live.readable(), self.own.open());
         let needs = SnapshotNeeds::scan(self.live.slot_words(), &own, readable);
         let mut bodies = self.retired.free(&needs, ended, &self.arena);
+        let mut held = HeldBytes::default();
+        self.retired.add_held(&needs, &mut held);
         let segments = std::mem::take(&mut *self.with_past.lock());
         let (memory, mut freed) = (self.memory(), Vec::new());
         for segment in segments {
@@ -282,6 +292,7 @@ impl LiveWriter {
             // Many properties can be among it: nobody waits for a lock of the segment meanwhile.
             bodies.extend(freed.drain(..).filter_map(|content| content.free(&self.arena)));
             if is_left {
+                segment.add_held(&needs, &mut held);
                 self.keep_past(&segment);
                 // Another pass may have met an empty list meanwhile.
                 if segment.is_ahead() {
@@ -289,7 +300,29 @@ impl LiveWriter {
                 }
             }
         }
+        // Of two passes each took some of the segments.
+        if is_first && self.passes_begun.load(Ordering::Acquire) == pass + 1 {
+            self.tell_held(&needs, &held);
+        }
+        self.passes_ended.fetch_add(1, Ordering::AcqRel);
         bodies
+    }
+
+    /// Says in `live` how many bytes wait for the snapshots of each process that reads.
+    fn tell_held(&self, needs: &SnapshotNeeds, held: &HeldBytes) {
+        let mut slots = needs.active_slots();
+        for claim in 0..self.live.head().slots / SLOTS_PER_PROCESS {
+            let end = ((claim + 1) * SLOTS_PER_PROCESS) as usize;
+            let (own, others) = slots.split_at(slots.partition_point(|slot| slot.number < end));
+            slots = others;
+            let snapshot = |slot: &ActiveSlot| (slot.era, slot.snapshot);
+            let mut snapshots: Vec<_> = own.iter().map(snapshot).collect();
+            snapshots.sort_unstable();
+            // What one snapshot needs, the process that has it in two slots doesn't need twice.
+            snapshots.dedup();
+            let bytes = snapshots.iter().map(|(era, snapshot)| held.of(*era, *snapshot)).sum();
+            self.live.held_word(claim).store(bytes, Ordering::Relaxed);
+        }
     }
 
     /// A load replaced versions that snapshots need until it is readable.
@@ -330,6 +363,6 @@ impl LiveWriter {
         let SlotHolder { process, begun } = oldest.holder;
         let age = (self.clock.wall() / 1_000_000_000).saturating_sub(i64::from(begun)).max(0);
         let held = format!("snapshot {} of process {process}, {age} s old, is the oldest", oldest.snapshot);
-        Error::new(error.kind(), format!("{error}; {held}: end it, or allow more"))
+        Error::new(error.kind(), format!("{error}; {held}: end it, or raise the limit"))
     }
 }

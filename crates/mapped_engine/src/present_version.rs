@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 /// A version, and its body once somebody read it.
 #[derive(Debug)]
-pub(crate) struct PresentVersion {
+pub struct PresentVersion {
     version: SegmentVersion,
     body: OnceLock<Arc<StoredBody>>,
 }
@@ -32,7 +32,8 @@ impl PresentVersion {
     }
 
     /// What it says.
-    pub(crate) fn version(&self) -> &SegmentVersion {
+    #[must_use]
+    pub fn version(&self) -> &SegmentVersion {
         &self.version
     }
 
@@ -40,7 +41,7 @@ impl PresentVersion {
     ///
     /// # Errors
     /// The one of `find`.
-    pub(crate) fn body(
+    pub fn body(
         &self,
         find: impl FnOnce(&SegmentVersion) -> Result<Arc<StoredBody>>,
     ) -> Result<Arc<StoredBody>> {

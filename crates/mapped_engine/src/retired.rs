@@ -13,7 +13,7 @@
 
 use crate::arena::{Arena, ArenaBlock};
 use crate::live::Live;
-use crate::slots::{Replacement, SnapshotNeed, SnapshotNeeds};
+use crate::slots::{HeldBytes, Replacement, SnapshotNeed, SnapshotNeeds};
 use crate::version::BodyPlace;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::sync::Mutex;
@@ -31,6 +31,13 @@ pub struct RetiredContent {
 }
 
 impl RetiredContent {
+    /// Bytes of the blocks, and of the body without the columns that others can have as well.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let blocks = self.blocks.iter().map(|block| block.bytes()).sum::<u64>();
+        blocks + self.body.map_or(0, |body| body.bytes)
+    }
+
     /// Frees the blocks; the body, whose extent is the caller's to free.
     pub fn free(self, arena: &Arena) -> Option<BodyPlace> {
         arena.free_all(self.blocks);
@@ -60,11 +67,24 @@ pub struct RetiredList {
 struct KeptParts {
     /// Ascending by era: where one is needed, so are all behind it.
     lines: VecDeque<(Replacement, ArenaBlock)>,
-    content: NeededContent,
+    line_bytes: u64,
+    /// By the snapshot that needs it: it isn't looked at before that has ended. `None` if nobody knew.
+    content: BTreeMap<Option<(u64, Timestamp)>, NeededContent>,
 }
 
-/// By the snapshot that needs it: it isn't looked at before that has ended. `None` if nobody knew.
-type NeededContent = BTreeMap<Option<(u64, Timestamp)>, Vec<(Replacement, RetiredContent)>>;
+/// What one snapshot needs.
+#[derive(Debug, Default)]
+struct NeededContent {
+    parts: Vec<(Replacement, RetiredContent)>,
+    bytes: u64,
+}
+
+impl NeededContent {
+    fn push(&mut self, replaced: Replacement, content: RetiredContent) {
+        self.bytes += content.bytes();
+        self.parts.push((replaced, content));
+    }
+}
 
 impl RetiredList {
     /// Keeps content until nobody reads it.
@@ -96,32 +116,33 @@ impl RetiredList {
                 RetiredPart::Line(line) => kept.insert_line(replaced, line),
             }
         }
-        kept.content.retain(|snapshot, parts| {
+        kept.content.retain(|snapshot, needed| {
             let is_needed = snapshot.is_some_and(|(era, timestamp)| needs.is_open(era, timestamp));
             if !is_needed {
-                looked_at.append(parts);
+                looked_at.append(&mut needed.parts);
             }
             is_needed
         });
         let (mut bodies, mut freed, mut count) = (Vec::new(), Vec::new(), 0);
         for (replaced, mut content) in looked_at {
             let need = if replaced.era >= ended { SnapshotNeed::Unknown } else { needs.need(replaced) };
-            match need {
+            let snapshot = match need {
                 SnapshotNeed::Nobody => {
                     bodies.extend(content.body.filter(|body| body.bytes > 0));
                     freed.append(&mut content.blocks);
                     count += 1;
+                    continue;
                 }
-                SnapshotNeed::Of(era, timestamp) => {
-                    kept.content.entry(Some((era, timestamp))).or_default().push((replaced, content));
-                }
-                SnapshotNeed::Unknown => kept.content.entry(None).or_default().push((replaced, content)),
-            }
+                SnapshotNeed::Of(era, timestamp) => Some((era, timestamp)),
+                SnapshotNeed::Unknown => None,
+            };
+            kept.content.entry(snapshot).or_default().push(replaced, content);
         }
         let is_free = |replaced: &Replacement| replaced.era < ended && !needs.line(*replaced);
         while kept.lines.front().is_some_and(|(replaced, _)| is_free(replaced))
             && let Some((_, line)) = kept.lines.pop_front()
         {
+            kept.line_bytes -= line.bytes();
             freed.push(line);
             count += 1;
         }
@@ -131,12 +152,24 @@ impl RetiredList {
         bodies
     }
 
+    /// Counts what the last pass kept for each snapshot, by what that pass knew. Cost: a look at each of those snapshots.
+    pub fn add_held(&self, needs: &SnapshotNeeds, held: &mut HeldBytes) {
+        let kept = self.kept.lock();
+        for (snapshot, needed) in &kept.content {
+            if let Some((era, timestamp)) = *snapshot {
+                held.add(SnapshotNeed::Of(era, timestamp), needed.bytes);
+            }
+        }
+        held.add(needs.need_of_lines(), kept.line_bytes);
+    }
+
     /// The era in which the newest of it was replaced. Cost: a look at all of it.
     #[must_use]
     pub fn newest_era(&self) -> Option<u64> {
         let kept = self.kept.lock();
         let lines = kept.lines.iter().map(|(replaced, _)| replaced.era);
-        let content = kept.content.values().flatten().map(|(replaced, _)| replaced.era);
+        let content = kept.content.values().flat_map(|needed| &needed.parts);
+        let content = content.map(|(replaced, _)| replaced.era);
         let added = self.added.lock().iter().map(|(replaced, _)| replaced.era).max();
         lines.chain(content).max().max(added)
     }
@@ -152,6 +185,7 @@ impl KeptParts {
     /// Mostly behind all others.
     fn insert_line(&mut self, replaced: Replacement, line: ArenaBlock) {
         let newer = self.lines.iter().rev().take_while(|(other, _)| other.era > replaced.era).count();
+        self.line_bytes += line.bytes();
         self.lines.insert(self.lines.len() - newer, (replaced, line));
     }
 }
@@ -290,12 +324,16 @@ mod tests {
             assert!(list.free(&needs, era + 1, &arena).is_empty());
             freed_early += before - list.count();
             let kept = list.kept.lock();
-            let of_long = kept.content.get(&Some(long)).map_or(0, Vec::len) as u64;
+            let of_long = kept.content.get(&Some(long)).map_or(0, |needed| needed.parts.len()) as u64;
             assert_eq!(of_long, (era - 2) / 2, "content with the base that it sees");
             let others: usize =
-                kept.content.iter().filter(|(by, _)| **by != Some(long)).map(|by| by.1.len()).sum();
+                kept.content.iter().filter(|(by, _)| **by != Some(long)).map(|by| by.1.parts.len()).sum();
             assert!(others <= 2, "{others} entries are looked at in each pass");
             assert_eq!(kept.lines.len() as u64, era - 3, "it walks past all of them");
+            drop(kept);
+            let mut held = HeldBytes::default();
+            list.add_held(&needs, &mut held);
+            assert_eq!(held.of(long.0, long.1), (of_long + era - 3) * 64, "bytes that wait for it");
         }
         assert_eq!(freed_early, 197);
         let needs = SnapshotNeeds::scan(&[], &[], Timestamp(2000));

@@ -16,7 +16,6 @@
 //! Concurrency: changed under the latch. Merges look at the state off it: its lock is held for a copy.
 
 use crate::arena::{ArenaBlock, take_fitting};
-use crate::body_store::stored_body::StoredBody;
 use crate::files::segment_id::INDEXES;
 use crate::group::SegmentSubject;
 use crate::hub_table::{store_hub_table, version_word};
@@ -26,17 +25,17 @@ use crate::run::run_words;
 use crate::segment_history::SegmentHistory;
 use crate::segment_state::{AppendStep, RunBlock, SegmentMemory, SegmentState, TailBlock, WaitingRecords};
 use crate::shared_record::PlacedRecord;
-use crate::slots::{Replacement, SnapshotNeeds};
+use crate::slots::{HeldBytes, Replacement, SnapshotNeeds};
 use crate::tail::{TAIL_CAPACITY, tail_words};
 use crate::version::{BodyPlace, RUNS_MAX, SegmentVersion, skip_to};
 use crate::version_reference::VersionReference;
 use crate::words::{LINE_WORDS, LineNumber};
-use evergraph_graph::error::Result;
 use evergraph_graph::id::GroupId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use evergraph_storage::sync::{ArcCell, Mutex, MutexGuard};
+use evergraph_storage::sync::{ArcCell, Mutex, MutexGuard, thread};
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// A version with an older base, kept for snapshots.
@@ -60,8 +59,9 @@ pub struct LiveSegment {
     subject: SegmentSubject,
     /// The row that it has to itself, if it is a hub's.
     row: Option<u16>,
-    /// The present version, for snapshots of this process. A hub's stays the first one: nobody asks for it.
-    present: ArcCell<PresentVersion>,
+    /// The present version, for snapshots of this process. `None` for a hub's: the version of its group's segment names the table
+    /// that leads to it.
+    present: Option<ArcCell<PresentVersion>>,
     /// Where readers find the present version: in the group's block, or in the table of hubs of the segment that the row was taken
     /// out of.
     reference: Arc<VersionReference>,
@@ -168,7 +168,7 @@ impl LiveSegment {
             group,
             subject,
             row,
-            present: ArcCell::new(Arc::new(PresentVersion::new(state.version))),
+            present: row.is_none().then(|| ArcCell::new(Arc::new(PresentVersion::new(state.version)))),
             reference: Arc::new(VersionReference::new(line.line)),
             state: Mutex::new(state),
             past: Mutex::default(),
@@ -292,20 +292,11 @@ impl LiveSegment {
         Some(Arc::clone(&hubs[at].1))
     }
 
-    /// The present version, and its body, if a snapshot of this process sees it. `body_of` finds a body that nobody read yet.
-    ///
-    /// # Errors
-    /// The one of `body_of`.
-    pub(crate) fn present(
-        &self,
-        timestamp: Timestamp,
-        body_of: impl FnOnce(&SegmentVersion) -> Result<Arc<StoredBody>>,
-    ) -> Result<Option<(SegmentVersion, Arc<StoredBody>)>> {
-        let present = self.present.load();
-        if !present.version().base.visible_at(timestamp) {
-            return Ok(None);
-        }
-        Ok(Some((*present.version(), present.body(body_of)?)))
+    /// The present version, if a snapshot of this process sees it; nothing for a hub's.
+    #[must_use]
+    pub fn present(&self, timestamp: Timestamp) -> Option<impl Deref<Target = Arc<PresentVersion>>> {
+        let present = self.present.as_ref()?.load();
+        present.version().base.visible_at(timestamp).then_some(present)
     }
 
     /// Notes that it waits in the merge queue; whether it didn't before.
@@ -461,8 +452,7 @@ impl LiveSegment {
             self.store_hubs(memory, table, hubs);
         }
         store_version(memory, line, &state.version, state.older);
-        self.refer_to(memory, line, &state.version);
-        let era = memory.live.end_era();
+        let era = self.refer_to(memory, line, &state.version);
         let replaced = Replacement { era, base: before.version.base, until: base };
         let is_ahead = !base.visible_at(memory.live.readable());
         past.insert(0, PastVersion { line: before.line, replaced, is_ahead, content: displaced });
@@ -491,15 +481,21 @@ impl LiveSegment {
         self.refer_to(memory, state.line, &state.version);
     }
 
-    /// Lets snapshots that begin find `version`, which is stored in `line`: of this process and of others.
-    fn refer_to(&self, memory: &SegmentMemory<'_>, line: ArenaBlock, version: &SegmentVersion) {
+    /// Lets snapshots that begin find `version`, which is stored in `line`, of other processes and of this one, and then ends the
+    /// era: which one that is.
+    fn refer_to(&self, memory: &SegmentMemory<'_>, line: ArenaBlock, version: &SegmentVersion) -> u64 {
         self.reference.refer_to(memory.live.words(), line.line);
-        if self.row.is_some() {
-            // Hubs are found by the table that the version of their segment names.
-            return;
+        let early = planted(Bug::PresentAfterEra).then(|| {
+            let era = memory.live.end_era();
+            // So that schedules meet what may happen in between.
+            thread::yield_now();
+            era
+        });
+        if let Some(present) = &self.present {
+            let next = present.load().followed_by(*version);
+            drop(present.swap(Arc::new(next)));
         }
-        let next = self.present.load().followed_by(*version);
-        drop(self.present.swap(Arc::new(next)));
+        early.unwrap_or_else(|| memory.live.end_era())
     }
 
     /// Makes `state`, of the same base as before, what readers find at `line`. Under the latch.
@@ -511,8 +507,7 @@ impl LiveSegment {
         content: RetiredContent,
     ) {
         store_version(memory, line, &state.version, state.older);
-        self.refer_to(memory, line, &state.version);
-        let era = memory.live.end_era();
+        let era = self.refer_to(memory, line, &state.version);
         let replaced = Replacement { era, base: state.version.base, until: state.version.base };
         let before = std::mem::replace(&mut state.line, line);
         memory.retired.add_content(replaced, content);
@@ -550,6 +545,13 @@ impl LiveSegment {
             memory.retired.add_line(gone.replaced, gone.line);
         }
         !past.is_empty()
+    }
+
+    /// Counts what is kept of versions with older bases for the snapshots that need them.
+    pub(crate) fn add_held(&self, needs: &SnapshotNeeds, held: &mut HeldBytes) {
+        for past in self.past.lock().iter() {
+            held.add(needs.need(past.replaced), past.content.bytes() + past.line.bytes());
+        }
     }
 
     /// Ends the era of versions that a load replaced, if R has reached it; whether some still wait for that. With the registry

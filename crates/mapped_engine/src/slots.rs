@@ -33,6 +33,7 @@
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::sync::atomic::{AtomicU64, Ordering, fence};
+use std::collections::BTreeMap;
 
 const FREE: u64 = 0;
 const REGISTERING: u64 = 1;
@@ -179,6 +180,27 @@ pub enum SnapshotNeed {
     Unknown,
 }
 
+/// How many bytes wait for each open snapshot, by its era and S. What several need counts for the one with the oldest era.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct HeldBytes {
+    by_snapshot: BTreeMap<(u64, Timestamp), u64>,
+}
+
+impl HeldBytes {
+    /// Counts `bytes` for the snapshot that needs them; for none if nobody knows which that is.
+    pub fn add(&mut self, need: SnapshotNeed, bytes: u64) {
+        if let SnapshotNeed::Of(era, snapshot) = need {
+            *self.by_snapshot.entry((era, snapshot)).or_default() += bytes;
+        }
+    }
+
+    /// What waits for a snapshot with this era and S.
+    #[must_use]
+    pub fn of(&self, era: u64, snapshot: Timestamp) -> u64 {
+        self.by_snapshot.get(&(era, snapshot)).copied().unwrap_or_default()
+    }
+}
+
 /// What all open snapshots, and those that begin from now on, may still read.
 ///
 /// Cost: a question is a binary search.
@@ -192,6 +214,19 @@ pub struct SnapshotNeeds {
     open: Vec<(u64, Timestamp)>,
     /// The newest snapshot of those up to each in `open`.
     newest: Vec<Timestamp>,
+    /// The slots that were active, ascending by number.
+    active: Vec<ActiveSlot>,
+}
+
+/// A slot that a scan found active.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ActiveSlot {
+    /// Its number.
+    pub number: usize,
+    /// Era of its snapshot.
+    pub era: u64,
+    /// What that sees.
+    pub snapshot: Timestamp,
 }
 
 impl SnapshotNeeds {
@@ -202,11 +237,14 @@ impl SnapshotNeeds {
         if !planted(Bug::ScanFenceLeftOut) {
             fence(Ordering::SeqCst);
         }
-        let (mut everything, mut open) = (false, own.to_vec());
-        for slot in ReaderSlot::all(words) {
+        let (mut everything, mut open, mut active) = (false, own.to_vec(), Vec::new());
+        for (number, slot) in ReaderSlot::all(words).enumerate() {
             match slot.look() {
                 None => {}
-                Some(look) if look.state == ACTIVE => open.push((look.era, look.snapshot)),
+                Some(look) if look.state == ACTIVE => {
+                    open.push((look.era, look.snapshot));
+                    active.push(ActiveSlot { number, era: look.era, snapshot: look.snapshot });
+                }
                 Some(_) => everything |= !planted(Bug::RegisteringOverlooked),
             }
         }
@@ -216,7 +254,7 @@ impl SnapshotNeeds {
             Some(*newest)
         });
         let newest = newest.collect();
-        Self { everything, readable, open, newest }
+        Self { everything, readable, open, newest, active }
     }
 
     /// Whether somebody may read what was replaced so.
@@ -242,6 +280,22 @@ impl SnapshotNeeds {
             Some((era, snapshot)) if *era <= replaced.era => SnapshotNeed::Of(*era, *snapshot),
             _ => SnapshotNeed::Nobody,
         }
+    }
+
+    /// Who walks past what is replaced from now on, to something older: the snapshot with the oldest era.
+    #[must_use]
+    pub fn need_of_lines(&self) -> SnapshotNeed {
+        match self.open.first() {
+            _ if self.everything => SnapshotNeed::Unknown,
+            Some((era, snapshot)) => SnapshotNeed::Of(*era, *snapshot),
+            None => SnapshotNeed::Nobody,
+        }
+    }
+
+    /// The slots of other processes that were active, ascending by number.
+    #[must_use]
+    pub fn active_slots(&self) -> &[ActiveSlot] {
+        &self.active
     }
 
     /// Whether a snapshot with this era and S is open still.

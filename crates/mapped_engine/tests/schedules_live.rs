@@ -1,4 +1,4 @@
-//! Schedules: a writer, its merges and passes that free, and readers in slots, driven by shuttle.
+//! Schedules: a writer, its merges, passes that free, and snapshots of its own process and in slots, driven by shuttle.
 //!
 //! Every snapshot must read its prefix of the history, first and again, by the versions that it found first; what is
 //! freed is overwritten, and bodies are gone from their map. `tests/planted` runs the same with a bug each.
@@ -105,6 +105,25 @@ fn merges_of_runs_and_bodies_beside_commits_lose_nothing() {
         merge_and_free,
         read,
     ]);
+}
+
+fn read_own(database: &NaiveDatabase) {
+    for _ in 0..3 {
+        let snapshot = database.begin_own();
+        let timestamp = snapshot.timestamp();
+        let versions = database.own_versions(timestamp);
+        let expected = database.state(timestamp);
+        // So that what it found is replaced meanwhile.
+        shuttle::thread::yield_now();
+        database.reclaim();
+        let found = database.read(timestamp, &versions).expect("nothing is damaged");
+        assert_eq!(found, expected, "a snapshot at {timestamp} reads something else than its commits");
+    }
+}
+
+#[test]
+fn a_snapshot_of_the_writing_process_reads_its_commits_beside_versions_that_are_freed() {
+    check(&[commit_often, free_often, read_own]);
 }
 
 #[test]

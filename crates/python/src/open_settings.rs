@@ -40,6 +40,8 @@ pub struct OpenSettings {
     checkpoint_after_bytes: Option<u64>,
     #[pyo3(item)]
     log_file_bytes: Option<u64>,
+    #[pyo3(item)]
+    live_bytes_max: Option<u64>,
 }
 
 impl OpenSettings {
@@ -63,6 +65,7 @@ impl OpenSettings {
             compaction_threads: None,
             checkpoint_after_bytes: None,
             log_file_bytes: None,
+            live_bytes_max: None,
         }
     }
 
@@ -103,6 +106,7 @@ impl OpenSettings {
             (self.memory_limit, &mut options.memory_limit_bytes),
             (self.checkpoint_after_bytes, &mut options.checkpoint_after_bytes),
             (self.log_file_bytes, &mut options.log_file_bytes),
+            (self.live_bytes_max, &mut options.live_bytes_max),
         ] {
             *option = asked.unwrap_or(*option);
         }
@@ -141,6 +145,7 @@ impl OpenSettings {
             setting("compaction_threads", threads(self.compaction_threads), "1"),
             setting("checkpoint_after_bytes", bytes(self.checkpoint_after_bytes), "33554432"),
             setting("log_file_bytes", bytes(self.log_file_bytes), "67108864"),
+            setting("live_bytes_max", bytes(self.live_bytes_max), "4294967296"),
         ]
     }
 }

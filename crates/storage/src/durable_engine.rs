@@ -24,7 +24,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::TypeId;
 use evergraph_graph::index::IndexId;
 use evergraph_graph::load::{Load, VertexChange};
@@ -47,6 +47,31 @@ use crate::salvage::source::SalvageSource;
 use crate::timeline::clock::Timeline;
 use crate::view::View;
 
+/// The most threads that merge files: of more, most would wait for memory and for each other's files.
+const COMPACTION_THREADS_MAX: usize = 16;
+/// Bytes of `live_bytes_max`, by default.
+pub const LIVE_BYTES_MAX: u64 = 4 << 30;
+/// The least of them: of less, little is left beside what each segment has there.
+const LIVE_BYTES_MAX_FLOOR: u64 = 16 << 20;
+
+/// Refuses what no engine is opened with; see [`OpenContext`].
+///
+/// # Errors
+/// `invalid` if `compaction_threads` is 0 or more than 16, or `live_bytes_max` less than 16 MiB.
+pub fn check_engine_options(compaction_threads: usize, live_bytes_max: u64) -> Result<()> {
+    if !(1..=COMPACTION_THREADS_MAX).contains(&compaction_threads) {
+        let text = format!(
+            "compaction_threads is {compaction_threads}, but must be from 1 to {COMPACTION_THREADS_MAX}"
+        );
+        return Err(Error::invalid(text));
+    }
+    if live_bytes_max < LIVE_BYTES_MAX_FLOOR {
+        let text = format!("live_bytes_max is {live_bytes_max}, but must be at least {LIVE_BYTES_MAX_FLOOR}");
+        return Err(Error::invalid(text));
+    }
+    Ok(())
+}
+
 /// A database that is being opened: its lock is held, its log not read yet.
 pub struct OpenContext<'a> {
     /// Where its files lie.
@@ -64,6 +89,8 @@ pub struct OpenContext<'a> {
     pub compaction_threads: usize,
     /// What the engine's caches and records reserve from, as algorithms do.
     pub budget: &'a Arc<MemoryBudget>,
+    /// Bytes that changes may take before a merge takes them in, of an engine that shares these with other processes.
+    pub live_bytes_max: u64,
 }
 
 /// An engine that was opened.

@@ -20,7 +20,9 @@ use crate::checkpoint::contract::{CheckpointOutcome, OnCheckpointProgress};
 use crate::checkpoint::error::CheckpointResult;
 use crate::checkpoint::report::{CheckProgress, Report};
 use crate::conversion::run::{ConversionSummary, convert};
-use crate::durable_engine::{DurableEngine, EngineStep, OpenContext, OpenedEngine};
+use crate::durable_engine::{
+    DurableEngine, EngineStep, LIVE_BYTES_MAX, OpenContext, OpenedEngine, check_engine_options,
+};
 use crate::engine_listener::engine_listener;
 use crate::found_database::{FoundDatabase, WantedDatabase, find_or_create, refuse_strangers};
 use crate::indexing::{IndexProgress, IndexRequest};
@@ -56,9 +58,6 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// The most threads that merge files: of more, most would wait for memory and for each other's files.
-pub const COMPACTION_THREADS_MAX: usize = 16;
-
 /// How a database is opened.
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
@@ -74,7 +73,7 @@ pub struct OpenOptions {
     pub memory_limit_bytes: u64,
     /// Threads that read pages for others, in an engine that reads while it is open; at least one. Default: 8.
     pub io_threads: usize,
-    /// Threads that merge files, in an engine that does so in the background: 1 to [`COMPACTION_THREADS_MAX`]. Default: 1.
+    /// Threads that merge files, in an engine that does so in the background: 1 to 16. Default: 1.
     pub compaction_threads: usize,
     /// Size that log files grow to, in bytes. Default: 64 MiB.
     pub log_file_bytes: u64,
@@ -100,6 +99,9 @@ pub struct OpenOptions {
     /// How long a commit may wait for merges that fell behind, before it is refused with `limit`. Default: 10 seconds.
     /// Overdue merges in the commit's own segments come first and are not limited by it.
     pub stall_max: Duration,
+    /// Memory of changes that no merge has taken in yet, and of old versions that open snapshots need, in an engine that shares them
+    /// with other processes, in bytes; a commit beyond it is refused. Default: 4 GiB.
+    pub live_bytes_max: u64,
 }
 
 impl Default for OpenOptions {
@@ -122,6 +124,7 @@ impl Default for OpenOptions {
             transaction_timeout: store.transaction_timeout,
             transaction_bytes_max: store.transaction_bytes_max,
             stall_max: store.stall_max,
+            live_bytes_max: LIVE_BYTES_MAX,
         }
     }
 }
@@ -130,14 +133,9 @@ impl OpenOptions {
     /// Refuses what no database is opened with.
     ///
     /// # Errors
-    /// `invalid` if `compaction_threads` is 0, or more than [`COMPACTION_THREADS_MAX`].
+    /// As [`check_engine_options`].
     pub fn check(&self) -> Result<()> {
-        let threads = self.compaction_threads;
-        if (1..=COMPACTION_THREADS_MAX).contains(&threads) {
-            return Ok(());
-        }
-        let text = format!("compaction_threads is {threads}, but must be from 1 to {COMPACTION_THREADS_MAX}");
-        Err(Error::invalid(text))
+        check_engine_options(self.compaction_threads, self.live_bytes_max)
     }
 }
 
@@ -259,6 +257,7 @@ impl<E: DurableEngine> OpenStore<E> {
             io_threads: options.io_threads.max(1),
             compaction_threads: options.compaction_threads,
             budget: &budget,
+            live_bytes_max: options.live_bytes_max,
         };
         let OpenedEngine { engine, bytes_count } = open_engine(&opening)?;
         let engine = Arc::new(engine);

@@ -492,6 +492,8 @@ bugs! {
     EmptyScanForgotten = "empty-scan-forgotten";
     /// R is stored before the commit's records are installed.
     ReadableBeforeRecords = "readable-before-records";
+    /// The writing process' own snapshots find a version only when the era of the one before has ended.
+    PresentAfterEra = "present-after-era";
     /// R is stored before the names that its commits added.
     ReadableBeforeNames = "readable-before-names";
     /// A process that reads keeps the names that it read first.
@@ -504,6 +506,15 @@ bugs! {
     DeadSlotKept = "dead-slot-kept";
     /// A slot that holds something back for a second is cleared, whether its process lives or not.
     StoppedReaderEvicted = "stopped-reader-evicted";
+
+    // Persistent memory.
+
+    /// What is stored in a file of persistent memory is not written back.
+    LinesNotWrittenBack = "lines-not-written-back";
+    /// Of the lines that are stored in a file of persistent memory the last is not written back.
+    LastLineNotWrittenBack = "last-line-not-written-back";
+    /// Nobody waits for the lines that are written back to a file of persistent memory.
+    LineFenceLeftOut = "line-fence-left-out";
 
     // Replica.
 

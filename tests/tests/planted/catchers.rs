@@ -157,8 +157,9 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         | PackedCleanFlagStays => return None,
         // Of indexes in mapped files: `mapped.rs`.
         MergedEntriesLost | EntryTailSkipped | IndexEmptiedEarly | EmptyScanForgotten => return None,
-        // Of extents in parts, which bodies of indexes are: there, too.
+        // Of extents in parts, which bodies of indexes are, and of persistent memory: there, too.
         PartNotWritten | PartNotSummed => return None,
+        LinesNotWrittenBack | LastLineNotWrittenBack | LineFenceLeftOut => return None,
 
         DeleteDroppedEarly => ("merged_runs", DELETE_ABOVE, &["an older file still has the edge"]),
         BuildingDeleteDropped => ("merged_runs", BUILDING, &["the scan will put the entry below"]),
@@ -219,6 +220,7 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             "a_reader_beside_a_commit_sees_all_of_it_or_nothing",
             &["reads something else than its commits"],
         ),
+        PresentAfterEra => ("schedules_live", OWN_SNAPSHOT, &["nothing is damaged", "than its commits"]),
         DeadSlotKept => (
             "live_readers",
             "a_process_that_is_gone_holds_nothing_back_after_a_second",

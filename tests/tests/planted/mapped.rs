@@ -1,5 +1,5 @@
-//! Mapped: which test of the mapped engine catches a bug of its indexes, or one that another engine can have as well, and what it
-//! says then.
+//! Mapped: which test of the mapped engine catches a bug of its indexes, of persistent memory, or one that another engine can have as
+//! well, and what it says then.
 
 use crate::catcher::Catcher;
 use crate::test_names::*;
@@ -9,6 +9,8 @@ const SAYS_SCAN: &str =
     "indexes::look_ups_say_what_a_scan_says_to_every_snapshot_beside_merges_checkpoints_and_power_cuts";
 const OPENING: &str = "indexes::an_opening_builds_nothing_and_a_look_up_reads_no_property";
 const DROP: &str = "indexes::an_index_that_is_dropped_answers_until_its_drop_is_readable";
+const DURABLE_LINES: &str =
+    "persistent_lines::each_commit_and_checkpoint_is_in_lines_that_were_written_back_and_fenced";
 const BODY_AHEAD: &str = "own::commits_that_a_body_has_before_its_checkpoint_covers_them_are_there_once";
 const INTERRUPTED: &str = "failures::a_checkpoint_that_is_interrupted_at_any_change_loses_nothing";
 const OPENED_AMID: &str = "failures::what_is_opened_after_a_kill_amid_a_renaming_survives_the_next_power_cut";
@@ -36,6 +38,9 @@ pub fn on_mapped(bug: Bug) -> Option<Catcher> {
         MergedEntriesLost => ("mapped_database", SAYS_SCAN, &[" scanned", "is_healthy"]),
         EntryTailSkipped => ("mapped_database", SAYS_SCAN, &[" scanned"]),
         IndexEmptiedEarly => ("mapped_database", DROP, &["an index was emptied early"]),
+        LinesNotWrittenBack | LastLineNotWrittenBack | LineFenceLeftOut => {
+            ("mapped_database", DURABLE_LINES, &["after a power cut"])
+        }
         EmptyScanForgotten => ("mapped_database", EMPTY_SCAN, &["is_empty()"]),
         _ => return None,
     };

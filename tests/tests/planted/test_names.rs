@@ -24,6 +24,8 @@ pub const FOREIGN: &str = "transport::foreign_hosts_and_origins_are_refused_with
 pub const BEGINNING: &str = "nobody_frees_the_version_that_a_beginning_snapshot_finds";
 pub const SHARED_TAIL: &str = "who_sees_a_shared_tails_length_sees_its_records";
 pub const MERGES_BESIDE: &str = "merges_of_runs_and_bodies_beside_commits_lose_nothing";
+pub const OWN_SNAPSHOT: &str =
+    "a_snapshot_of_the_writing_process_reads_its_commits_beside_versions_that_are_freed";
 
 pub const ARRAY_POWER: &str = "crash::no_power_cut_loses_or_changes_an_acknowledged_commit";
 pub const ARRAY_RENAMED: &str = "failures::after_a_renaming_that_failed_either_manifest_is_whole";

@@ -22,6 +22,7 @@ use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::open::{OpenOptions, OpenStore};
 use evergraph_storage::snapshot::handle::Snapshot;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 fn memory() -> Arc<dyn Directory> {
     Arc::new(MemoryDirectory::new("db"))
@@ -313,6 +314,47 @@ fn processes_are_told_with_their_snapshots() {
     assert_eq!((listed.readers.len(), listed.readers[0].snapshots), (1, 1));
     drop((later, first));
     assert!(processes(&directory).unwrap().readers.is_empty());
+    writer.close().unwrap();
+}
+
+/// A pass that meets another, of the merge thread, counts nothing: the next one does.
+#[test]
+fn the_bytes_that_wait_for_a_reader_are_told_until_its_snapshot_ends() {
+    let directory = memory();
+    let writer = open_writer(&directory);
+    write(&writer, 40);
+    let (first, second) = (open(&directory), open(&directory));
+    let held_when = |what: &str, is_so: fn(&[u64]) -> bool| {
+        let begun = Instant::now();
+        loop {
+            writer.store().engine().merge_everything();
+            let readers = processes(&directory).unwrap().readers;
+            let held: Vec<u64> = readers.iter().map(|reader| reader.held_bytes.unwrap()).collect();
+            if is_so(&held) {
+                return held;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(10), "{what}: {held:?} bytes");
+        }
+    };
+    held_when("nobody holds anything", |held| *held == [0, 0]);
+    let old = first.store().snapshot();
+    write(&writer, 40);
+    let before = held_when("the old one holds something", |held| held[0] > 0);
+    assert_eq!(before[1], 0, "a process without a snapshot holds something back");
+    write(&writer, 200);
+    let after = held_when("it holds more", |held| held[0] > 0);
+    assert!(after[0] > before[0], "{after:?} after {before:?}");
+    let later = second.store().snapshot();
+    write(&writer, 40);
+    // What only the later one needs, beside what both do, which counts for the older.
+    held_when("both hold something", |held| held[0] > 0 && held[1] > 0);
+    check(&old);
+    drop(old);
+    held_when("the later one alone", |held| held[0] == 0 && held[1] > 0);
+    check(&later);
+    drop(later);
+    held_when("nobody", |held| *held == [0, 0]);
+    drop((first, second));
     writer.close().unwrap();
 }
 

@@ -131,13 +131,14 @@ pub const MODULES: &[(&str, Floors)] = &[
     (
         "crates/packed/src",
         &[
-            &["memory", "slot"],
+            &["memory", "slot", "ablation"],
             &["options"],
             &["layout"],
             &["root", "section_log", "vertex", "density", "spread", "cancellation"],
             &["rebalance"],
             &["array"],
-            &["room", "list_copy"],
+            &["placement"],
+            &["room", "shift", "list_copy"],
             &["insert", "saved", "degree_cache"],
             &["recovery", "view_visit"],
             &["view"],

@@ -6,9 +6,15 @@ use crate::imports::leaves;
 use crate::rust_text::{RustText, line_of, words};
 use crate::tree::Finding;
 
-/// Sources that may call kernels: the crate that has them, the one that compiles them for the others, and the benchmark of
-/// the disk engine, which compares the lists of two engines without what stands above them.
-const CALLERS: [&str; 3] = ["crates/algorithms/", "crates/analysis/", "benches/src/workload/disk/"];
+/// Sources that may call kernels: the crate that has them, the one that compiles them for the others, the benchmark of the
+/// disk engine, which compares the lists of two engines without what stands above them, and a baseline of benchmarks that
+/// is none of the lists for which they are compiled.
+const CALLERS: [&str; 4] = [
+    "crates/algorithms/",
+    "crates/analysis/",
+    "benches/src/workload/disk/",
+    "benches/src/workload/mapped/blocked.rs",
+];
 
 /// What code is called that is built for tests alone, and may call kernels on lists of its own.
 const TESTS: [&str; 2] = ["tests/", "fuzz/"];

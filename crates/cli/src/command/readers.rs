@@ -7,7 +7,7 @@ use clap::Args;
 use evergraph::reading::{DatabaseProcesses, ReaderProcess};
 use evergraph::{Database, EngineKind};
 use evergraph_terminal::failure::Failure;
-use evergraph_terminal::number::{count, counted, time};
+use evergraph_terminal::number::{count, counted, size, time};
 use evergraph_terminal::table::{Side, Table, visible};
 use serde::Serialize;
 use std::fmt;
@@ -30,9 +30,11 @@ Who can read:
 What a reader holds back:
   An open snapshot needs the graph as it was at its commit. The writer keeps old versions
   for it, in memory and in files, until the snapshot is closed; the older its commit, the
-  more. A process that reads by itself began to read while no process wrote, or still has a
-  snapshot of an earlier writer: for it the writer keeps the log and the files that are
-  there.
+  more. The writer counts the bytes when it looks for what it can free, mostly within
+  seconds. What several processes need counts for the snapshot that has been open for
+  longest, and properties that newer versions share count for none. A process that reads by
+  itself began to read while no process wrote, or still has a snapshot of an earlier writer:
+  for it the writer keeps the log and the files that are there.
 
 What to do:
   A process that has ended counts no more, however it ended: its snapshots are released
@@ -89,6 +91,8 @@ struct ReaderEntry {
     oldest_snapshot: Option<u64>,
     /// How long that has been open.
     oldest_snapshot_seconds: Option<u64>,
+    /// Bytes of old versions that the process that writes keeps for it; `null` if it reads by itself.
+    held_bytes: Option<u64>,
 }
 
 impl ReadersReport {
@@ -103,6 +107,7 @@ impl ReadersReport {
                 oldest_snapshot: oldest.map(|snapshot| snapshot.timestamp.0),
                 oldest_snapshot_seconds: oldest
                     .map(|snapshot| now.as_secs().saturating_sub(snapshot.begun_unix_seconds.into())),
+                held_bytes: reader.held_bytes,
             }
         };
         Self {
@@ -139,7 +144,8 @@ impl ReaderEntry {
         }
         match (self.oldest_snapshot, timestamp) {
             (Some(oldest), Some(newest)) => {
-                format!("{} since", counted(newest.saturating_sub(oldest), "commit", "commits"))
+                let since = counted(newest.saturating_sub(oldest), "commit", "commits");
+                format!("{}, {since} since", size(self.held_bytes.unwrap_or_default()))
             }
             _ => "nothing".to_owned(),
         }
@@ -196,12 +202,13 @@ mod tests {
     #[test]
     fn a_stopped_reader_and_one_that_reads_by_itself_are_told_apart() {
         let oldest = OldestSnapshot { timestamp: Timestamp(100), begun_unix_seconds: 1_000 };
-        let reader = |process, has_joined, snapshots, oldest| ReaderProcess {
+        let reader = |process, has_joined: bool, snapshots, oldest| ReaderProcess {
             claim: 0,
             process,
             has_joined,
             snapshots,
             oldest,
+            held_bytes: has_joined.then_some(3 << 19),
         };
         let readers = vec![reader(Some(u32::MAX), true, 2, Some(oldest)), reader(None, false, 0, None)];
         let found = DatabaseProcesses { writer: Some(7), readable: Some(Timestamp(1_120)), readers };
@@ -212,11 +219,13 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "a.eg: process 7 has it open to write; readers see commit 1,120");
         assert!(lines[4].contains("stopped") && lines[4].contains("commit 100"), "{text}");
-        assert!(lines[4].ends_with("1,020 commits since"), "{text}");
+        assert!(lines[4].ends_with("1.5 MiB, 1,020 commits since"), "{text}");
         assert!(lines[5].contains("reads by itself") && lines[5].ends_with("the log, and files"), "{text}");
 
         let document = serde_json::to_value(&report).unwrap();
         assert_eq!(document["readers"][0]["oldest_snapshot_seconds"], 90);
+        assert_eq!(document["readers"][0]["held_bytes"], 3 << 19);
+        assert_eq!(document["readers"][1]["held_bytes"], serde_json::Value::Null);
         assert_eq!(document["readers"][1]["process"], serde_json::Value::Null);
         let found = DatabaseProcesses { writer: None, readable: None, readers: Vec::new() };
         let text = |engine| ReadersReport::new("a.eg".to_owned(), engine, &found, Duration::ZERO).to_string();

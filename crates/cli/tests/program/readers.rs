@@ -193,7 +193,8 @@ fn readers_are_listed_with_what_they_hold_back() {
     let [holding, idle] = readers.each_ref().map(|reader| of(reader, &found));
     assert_eq!((&holding["joined"], &holding["snapshots"]), (&json!(true), &json!(1)), "{found}");
     assert_eq!(holding["oldest_snapshot"], began);
-    assert!(holding["oldest_snapshot_seconds"].is_u64(), "{found}");
+    assert!(holding["oldest_snapshot_seconds"].is_u64() && holding["held_bytes"].is_u64(), "{found}");
+    assert_eq!(idle["held_bytes"], 0, "{found}");
     assert_eq!((&idle["snapshots"], &idle["oldest_snapshot"]), (&json!(0), &Value::Null), "{found}");
     let text = folder.run(&["readers", "people.eg"]).succeeded().out;
     assert!(text.contains("1 commit since") && text.contains("nothing"), "{text}");

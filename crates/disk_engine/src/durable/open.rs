@@ -33,8 +33,9 @@ use std::sync::Arc;
 /// # Errors
 /// As `DurableEngine::open`.
 pub fn open_tuned(opening: &OpenContext<'_>, tuning: Tuning) -> CheckpointResult<OpenedEngine<DiskEngine>> {
-    let OpenContext { directory, manifest, timeline, background, io_threads, compaction_threads, budget } =
-        *opening;
+    let OpenContext {
+        directory, manifest, timeline, background, io_threads, compaction_threads, budget, ..
+    } = *opening;
     allow_many_files();
     let list = FileList::of(&**directory, manifest)?;
     let files = DatabaseFiles::open(directory, manifest, &list)?;

@@ -1,5 +1,6 @@
 //! Check of array files: compares every checksum that the manifest names, and decodes every body, column and run.
 
+use crate::entries::entry::EntryForm;
 use crate::extents::array_file::file_name;
 use crate::extents::header::{ExtentHeader, ExtentPlace};
 use crate::extents::reader::{ReadExtent, ReadFiles};
@@ -15,9 +16,20 @@ use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::checkpoint::report::{CheckProgress, Report, tell};
 use evergraph_storage::io::directory::Directory;
 
-/// Whether payloads of a body, which is to have so many items, and its columns are sound, and fit together and to the segment.
+/// What a body has to be.
+#[derive(Clone, Copy, Debug)]
+pub struct ExpectedBody {
+    /// The segment that it is of.
+    pub id: SegmentId,
+    /// How many items it has.
+    pub items: u64,
+    /// How its entries are written, if it is an index's.
+    pub entry_form: Option<EntryForm>,
+}
+
+/// Whether payloads of a body and its columns are sound, and fit together and to what is expected.
 pub type CheckBody =
-    fn((SegmentId, u64), &[u8], &[(KeyId, Timestamp, ExtentPlace, &[u8])]) -> std::result::Result<(), String>;
+    fn(ExpectedBody, &[u8], &[(KeyId, Timestamp, ExtentPlace, &[u8])]) -> std::result::Result<(), String>;
 
 /// Checks what `manifest` names. Every extent is read, one at a time.
 ///
@@ -45,8 +57,9 @@ pub fn check_array_files(
     let count = section.segments.len() as u64;
     for (at, segment) in section.segments.iter().enumerate() {
         tell(progress, "segments", at as u64, count)?;
-        check.body(segment, report)?;
-        check.runs(segment, &section.batches, &batches, report)?;
+        let entry_form = segment.id.index_number().and_then(|number| section.indexes.entry_form(number));
+        check.body(segment, entry_form, report)?;
+        check.runs((segment, entry_form), &section.batches, &batches, report)?;
     }
     Ok(())
 }
@@ -75,7 +88,12 @@ impl FileCheck<'_> {
         }
     }
 
-    fn body(&mut self, segment: &NamedSegment, report: &mut Report) -> Result<()> {
+    fn body(
+        &mut self,
+        segment: &NamedSegment,
+        entry_form: Option<EntryForm>,
+        report: &mut Report,
+    ) -> Result<()> {
         let mut extents = Vec::new();
         for (place, header) in segment.extents() {
             match self.read(place, header, report)? {
@@ -91,7 +109,8 @@ impl FileCheck<'_> {
         let columns: Vec<_> =
             named.map(|(named, column)| (named.key, named.base, named.place, column.payload())).collect();
         report.bodies_count += 1;
-        if let Err(problem) = (self.check_body)((segment.id, segment.items), body.payload(), &columns) {
+        let expected = ExpectedBody { id: segment.id, items: segment.items, entry_form };
+        if let Err(problem) = (self.check_body)(expected, body.payload(), &columns) {
             let place = segment.body.expect("it has an extent");
             report.take_in(self.corrupt(place, 0, format!("{}: {problem}", segment.id)))?;
         }
@@ -100,7 +119,7 @@ impl FileCheck<'_> {
 
     fn runs(
         &self,
-        segment: &NamedSegment,
+        (segment, entry_form): (&NamedSegment, Option<EntryForm>),
         named: &[NamedBatch],
         batches: &[Option<ReadExtent>],
         report: &mut Report,
@@ -116,6 +135,9 @@ impl FileCheck<'_> {
                 let wrong = |problem: String| (run.range.offset, format!("{}: {problem}", segment.id));
                 let records = decode_run(bytes).map_err(|error| wrong(error.expected))?;
                 check_records(segment.id, (after, self.through), &records).map_err(wrong)?;
+                if let Some(form) = entry_form {
+                    records.iter().try_for_each(|record| form.check(&record.properties)).map_err(wrong)?;
+                }
                 Ok(records)
             });
             match decoded {

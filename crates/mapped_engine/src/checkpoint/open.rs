@@ -1,7 +1,7 @@
 //! Open: the array files of a database, with what its manifest names of each segment.
 //!
 //! ```text
-//! section --> directory synced --> extents found, the rest is free --> files that nothing names removed --> runs read
+//! directory synced --> section --> extents found, the rest is free --> files that nothing names removed --> runs read
 //! ```
 //!
 //! Bodies aren't read. What follows is the log: commits after C, put on each segment whose base is older.
@@ -60,10 +60,22 @@ pub struct FoundFiles {
     pub bytes_count: u64,
 }
 
-/// Opens the array files that `manifest` names; what an interrupted checkpoint left is removed, unless `reuse` forbids it.
+/// Syncs the directory of a database whose manifest was read. Whoever writes does that before anything is made or removed there.
 ///
-/// The directory is synced first: the manifest that was read could be one whose renaming a power cut still takes back, and
-/// then the extents of the one before are needed. Who only reads needs no other, and changes nothing.
+/// A power cut may still take the manifest's renaming back. Then the extents of the one before are needed; and if there was
+/// none, `live` would be a stranger's file to the next opening.
+///
+/// # Errors
+/// What the system says.
+pub fn sync_names(directory: &dyn Directory) -> CheckpointResult<()> {
+    if !planted(Bug::OpenedNotSynced) {
+        directory.sync_directory()?;
+    }
+    Ok(())
+}
+
+/// Opens the array files that `manifest` names; what an interrupted checkpoint left is removed, unless `reuse` forbids it. Whoever
+/// does more than read has called [`sync_names`].
 ///
 /// Cost: a look at each segment, and all runs.
 ///
@@ -77,9 +89,6 @@ pub fn open_files(
 ) -> CheckpointResult<FoundFiles> {
     let section = Section::of(&**directory, manifest)?;
     if reuse != Reuse::OnlyRead {
-        if !planted(Bug::OpenedNotSynced) {
-            directory.sync_directory()?;
-        }
         remove_if_there(&**directory, NEW_FILE_NAME)?;
     }
     let (extents, found) = Extents::open(Arc::clone(directory), options, section.extents(), reuse)?;

@@ -1,7 +1,7 @@
 //! The mapped engine as a `DurableEngine`: its files are array files, `live`, and the locks of readers.
 
 use crate::body_store::column_table::{ColumnEntry, take_table};
-use crate::checkpoint::check::check_array_files;
+use crate::checkpoint::check::{ExpectedBody, check_array_files};
 use crate::checkpoint::copy::PinnedExtents;
 use crate::claimed_slots::is_reader_file;
 use crate::durable::load::BuiltLoad;
@@ -10,13 +10,11 @@ use crate::durable::opening::{OpenedDatabase, allow_reuse, leave_lock, open_data
 use crate::durable::salvage::salvage;
 use crate::engine::mapped_engine::{MappedEngine, UnusedBlocks};
 use crate::engine::options::MappedOptions;
-use crate::entries::entry::ENTRY_BYTES_MAX;
 use crate::entries::entry_body::EntryBody;
 use crate::extents::array_file::file_number;
 use crate::extents::header::ExtentPlace;
 use crate::extents::table::ExtentOptions;
 use crate::files::section::Section;
-use crate::files::segment_id::SegmentId;
 use crate::live_file;
 use crate::view::mapped_view::MappedView;
 use evergraph_bodies::body_ref::vertices::VertexBodyRef;
@@ -68,8 +66,9 @@ impl DurableEngine for MappedEngine {
     }
 
     fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<Self>> {
-        let OpenContext { directory, manifest, timeline, budget, .. } = *opening;
-        let options = (MappedOptions::default(), ExtentOptions::default());
+        let OpenContext { directory, manifest, timeline, budget, live_bytes_max, .. } = *opening;
+        let options =
+            (MappedOptions { live_bytes_max, ..MappedOptions::default() }, ExtentOptions::default());
         let OpenedDatabase { engine, bytes_count } =
             open_database(directory, manifest, timeline, options, budget)?;
         Ok(OpenedEngine { engine, bytes_count })
@@ -182,7 +181,7 @@ impl DurableEngine for MappedEngine {
 
 /// Whether a body and its columns, whose checksums are right, are what was written of the segment.
 fn check_body(
-    (id, items): (SegmentId, u64),
+    ExpectedBody { id, items, entry_form }: ExpectedBody,
     payload: &[u8],
     columns: &[(KeyId, Timestamp, ExtentPlace, &[u8])],
 ) -> std::result::Result<(), String> {
@@ -191,21 +190,17 @@ fn check_body(
     if !named.eq(table.iter().copied()) {
         return Err(format!("a table of the {} columns that the manifest names expected", columns.len()));
     }
-    let (edges, found) = match id.type_and_side() {
-        None if id.index_number().is_some() => {
+    let (edges, found) = match (id.type_and_side(), entry_form) {
+        (None, Some(form)) => {
             let entries = EntryBody::parse(arrays)?;
-            let is_entry = |entry: &[u8]| match entry.len() {
-                1..=ENTRY_BYTES_MAX => Ok(()),
-                length => Err(format!("an entry expected, found {length} bytes")),
-            };
-            entries.check(is_entry)?;
+            entries.check(|entry| form.check(entry))?;
             (None, entries.count())
         }
-        None => {
+        (None, None) => {
             let live = VertexBodyRef::parse(arrays)?.live();
             (None, live.iter().map(|word| u64::from(word.count_ones())).sum())
         }
-        Some(_) => {
+        (Some(_), _) => {
             let lists = EdgeLists::parse(arrays)?;
             lists.check()?;
             if let Some(row) = id.hub_row()

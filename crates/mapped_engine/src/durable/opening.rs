@@ -2,7 +2,7 @@
 //! left to those who read it.
 //!
 //! ```text
-//! open     `live` is made anew, then: a lock reader-<n> is held by a process that has not joined it
+//! open     the directory is synced, `live` is made anew, then: a lock reader-<n> is held by a process that has not joined it
 //!          --> nothing is overwritten, and neither files nor log removed, until none is
 //!          names are known, the log is open: others may join
 //! close    this writer takes one, kept by whoever still has an extent: a frozen graph, or a snapshot
@@ -14,7 +14,7 @@ use crate::body_store::extent_bytes::ExtentBytes;
 use crate::body_store::stored_body::StoredBody;
 use crate::body_store::stored_column::StoredColumn;
 use crate::checkpoint::ledger::LedgerEntry;
-use crate::checkpoint::open::{FoundFiles, FoundSegment, found_ledger, open_files};
+use crate::checkpoint::open::{FoundFiles, FoundSegment, found_ledger, open_files, sync_names};
 use crate::checkpoint::write::Checkpointer;
 use crate::claimed_slots::{ReaderLock, has_joined, is_reader_file, reader_file};
 use crate::engine::attach::AttachedSegment;
@@ -60,9 +60,7 @@ pub fn open_database(
     options: (MappedOptions, ExtentOptions),
     budget: &Arc<MemoryBudget>,
 ) -> CheckpointResult<OpenedDatabase> {
-    // As in `open_files`, and before anything is made: without the first manifest, whose renaming a power cut still takes back,
-    // `live` would be a stranger's file to the next opening.
-    directory.sync_directory()?;
+    sync_names(&**directory)?;
     // In this order: a process that joined the `live` before has its lock by now, or learns that it is another one.
     let opened = new_live(directory, timeline, &options.0).and_then(|live| {
         let reuse = reuse(&**directory, &live)?;

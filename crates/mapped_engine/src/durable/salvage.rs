@@ -12,7 +12,7 @@ use crate::body_store::column_table::take_table;
 use crate::durable::new_files::NewFiles;
 use crate::engine::mapped_engine::MappedEngine;
 use crate::extents::array_file::file_name;
-use crate::extents::header::{ExtentHeader, ExtentKind, ExtentPlace, HEADER_BYTES, extent_bytes};
+use crate::extents::header::{ExtentHeader, ExtentKind, ExtentPlace, extent_bytes};
 use crate::files::batch::item_bytes;
 use crate::files::run_form::{check_records, decode_run};
 use crate::files::section::{NamedSegment, Section};
@@ -118,7 +118,7 @@ impl DamagedExtent {
     }
 
     fn payload(&self, place: ExtentPlace) -> &[u8] {
-        &self.bytes()[HEADER_BYTES..][..place.payload_bytes as usize]
+        place.payload_of(self.bytes())
     }
 }
 

@@ -15,6 +15,7 @@ use crate::body_store::body_writer::BodyWriter;
 use crate::body_store::stored_body::StoredBody;
 use crate::engine::graph::MappedGraph;
 use crate::engine::groups::{SubjectSegment, id_of};
+use crate::engine::merge_queue::MergeUrgency;
 use crate::entries::entry::EntryForm;
 use crate::entries::entry_body::{EntryBody, EntryStarts, MergedEntries};
 use crate::files::segment_id::INDEXES;
@@ -348,7 +349,7 @@ impl MappedGraph {
     pub(crate) fn empty_later(&self, number: u32) {
         let segment = self.groups().get(INDEXES).and_then(|group| group.segment(SegmentSubject(number)));
         if let Some(segment) = segment.filter(|segment| self.is_dropped(segment)) {
-            self.merger().push(&segment, false);
+            self.merger().push(&segment, MergeUrgency::CanWait);
         }
     }
 
@@ -358,7 +359,7 @@ impl MappedGraph {
         let segments = self.index_segments();
         let dropped =
             segments.iter().map(|(_, segment)| segment).filter(|segment| self.can_be_emptied(segment));
-        dropped.for_each(|segment| self.merger().push(segment, false));
+        dropped.for_each(|segment| self.merger().push(segment, MergeUrgency::CanWait));
     }
 
     /// The body of an index together with a load's entries.

@@ -11,6 +11,15 @@ use std::time::Duration;
 /// Segments that wake a thread which would look at them before long: waking it costs as much as a commit.
 const JOBS_THAT_WAKE: usize = 16;
 
+/// When a segment that is queued is merged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MergeUrgency {
+    /// When the thread looks at the queue, which may be after a pause.
+    CanWait,
+    /// At once: its writer would soon merge it.
+    Urgent,
+}
+
 /// The queue and what its thread remembers.
 #[derive(Debug)]
 pub struct Merger {
@@ -49,7 +58,7 @@ pub(crate) struct MergeRounds {
     /// Segments whose merges failed. They come behind those of `paused`: one that fails always stops no other.
     pub(crate) failed: Vec<Arc<LiveSegment>>,
     /// Whether the last round took a segment from the queue.
-    pub(crate) merged: bool,
+    pub(crate) took_job: bool,
     /// How long nothing happened but merges that fail again.
     pub(crate) undisturbed: Duration,
     /// What was readable when nothing happened the last time: what hasn't changed since is idle.
@@ -59,7 +68,7 @@ pub(crate) struct MergeRounds {
 impl MergeRounds {
     fn new(idle_since: Timestamp) -> Self {
         let (delayed, paused, failed) = (Vec::new(), Vec::new(), Vec::new());
-        Self { delayed, paused, failed, merged: false, undisturbed: Duration::ZERO, idle_since }
+        Self { delayed, paused, failed, took_job: false, undisturbed: Duration::ZERO, idle_since }
     }
 
     /// Whether segments wait until merges are tried again.
@@ -85,14 +94,14 @@ impl Merger {
         }
     }
 
-    /// Queues a segment, once. One that is `urgent` wakes the thread at once: its writer would soon merge it.
-    pub(crate) fn push(&self, segment: &Arc<LiveSegment>, urgent: bool) {
+    /// Queues a segment, once. One that is urgent wakes the thread.
+    pub(crate) fn push(&self, segment: &Arc<LiveSegment>, urgency: MergeUrgency) {
         if segment.enqueue() {
             let mut queue = self.queue.lock();
             queue.jobs.push_back(Arc::clone(segment));
-            let may_wait = queue.dozing && !urgent && queue.jobs.len() < JOBS_THAT_WAKE;
+            let is_soon_seen = queue.dozing && queue.jobs.len() < JOBS_THAT_WAKE;
             drop(queue);
-            if !may_wait {
+            if urgency == MergeUrgency::Urgent || !is_soon_seen {
                 self.work.notify_one();
             }
         }

@@ -19,7 +19,7 @@
 //! commit that finds no room for its records says why the last one failed.
 
 use crate::engine::graph::MappedGraph;
-use crate::engine::merge_queue::MergeRounds;
+use crate::engine::merge_queue::{MergeRounds, MergeUrgency};
 use crate::group::SegmentSubject;
 use crate::merge::LiveMergeOutcome;
 use crate::segment::LiveSegment;
@@ -96,9 +96,12 @@ impl MappedGraph {
     /// the queue is all it may cost.
     pub(crate) fn appended(&self, segment: &Arc<LiveSegment>, waiting: WaitingRecords) {
         let due = self.records_due(segment.subject(), waiting.items);
-        let is_urgent = waiting.records > 2 * due || waiting.runs >= RUNS_MAX - 2;
+        let urgency = match waiting.records > 2 * due || waiting.runs >= RUNS_MAX - 2 {
+            true => MergeUrgency::Urgent,
+            false => MergeUrgency::CanWait,
+        };
         if waiting.records > due || waiting.due_runs > 0 {
-            self.merger().push(segment, is_urgent);
+            self.merger().push(segment, urgency);
         }
     }
 
@@ -276,7 +279,7 @@ impl MappedGraph {
         let mut quiet = false;
         let has_other_work = merger.reclaim.load(Ordering::Acquire) || self.arena().is_short();
         if !queue.closing && queue.jobs.is_empty() && !has_other_work {
-            let pause = match (rounds.delayed.is_empty() && !rounds.merged, rounds.is_resting()) {
+            let pause = match (rounds.delayed.is_empty() && !rounds.took_job, rounds.is_resting()) {
                 (false, _) => PAUSE,
                 (true, true) => PAUSE_AFTER_FAILURE,
                 (true, false) => IDLE,
@@ -300,7 +303,7 @@ impl MappedGraph {
     /// Merges idle segments if it is `quiet`, frees if it is time, and merges the first segment of the queue.
     fn round(&self, rounds: &mut MergeRounds, quiet: bool) {
         let job = self.merger().queue.lock().jobs.pop_front();
-        rounds.merged = job.is_some();
+        rounds.took_job = job.is_some();
         if self.arena().is_short() {
             // On a full disk, whoever needs the region tries again.
             let _ = self.arena().open_ahead();

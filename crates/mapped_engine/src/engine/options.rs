@@ -2,6 +2,7 @@
 
 use crate::live_head::SLOTS;
 use crate::words::RegionSizes;
+use evergraph_storage::durable_engine::LIVE_BYTES_MAX;
 
 /// See the file's caption.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,7 +25,7 @@ impl Default for MappedOptions {
         Self {
             items_a_record: 8,
             records_worth_a_merge: 512,
-            live_bytes_max: 4 << 30,
+            live_bytes_max: LIVE_BYTES_MAX,
             region_sizes: RegionSizes::STANDARD,
             slots: SLOTS,
         }

@@ -47,8 +47,11 @@ impl SegmentSource for OwnSource {
         let segments = own.segments();
         let Some(segment) = segment_about(&segments, subject) else { return Ok(None) };
         let id = segment_id(group, subject);
-        match segment.present(timestamp, |version| self.shared.body(id, version))? {
-            Some((version, body)) => Ok(Some(self.shared.layer_of(id, body, version, timestamp))),
+        match segment.present(timestamp) {
+            Some(present) => {
+                let body = present.body(|version| self.shared.body(id, version))?;
+                Ok(Some(self.shared.layer_of(id, body, *present.version(), timestamp)))
+            }
             None => self.shared.layer(group, subject, timestamp),
         }
     }

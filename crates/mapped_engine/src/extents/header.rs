@@ -105,6 +105,12 @@ impl ExtentPlace {
         fits.then_some(self.file << LINE_BITS | line)
     }
 
+    /// The payload in all of the bytes of the extent that lies here, not compared with anything.
+    #[must_use]
+    pub fn payload_of(self, extent: &[u8]) -> &[u8] {
+        &extent[HEADER_BYTES..][..self.payload_bytes as usize]
+    }
+
     /// The place of which [`ExtentPlace::packed`] made a word.
     #[must_use]
     pub fn unpacked(word: u64, payload_bytes: u64) -> Self {

@@ -4,7 +4,7 @@
 //! compared once; it may be kept for as long as the slot of a snapshot that needs it.
 
 use crate::extents::array_file::file_name;
-use crate::extents::header::{ExtentHeader, ExtentPlace, HEADER_BYTES, extent_bytes};
+use crate::extents::header::{ExtentHeader, ExtentPlace, extent_bytes};
 use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::mapping::{Extent, ReadMapping};
@@ -20,14 +20,14 @@ const LEAST_KNOWN: usize = 64;
 #[derive(Debug)]
 pub struct ReadExtent {
     bytes: Extent,
-    payload_bytes: usize,
+    place: ExtentPlace,
 }
 
 impl ReadExtent {
     /// Its payload, in place; it was verified.
     #[must_use]
     pub fn payload(&self) -> &[u8] {
-        &self.bytes[HEADER_BYTES..][..self.payload_bytes]
+        self.place.payload_of(&self.bytes)
     }
 
     /// All of it, from the header to the end of its last unit.
@@ -103,7 +103,7 @@ impl ReadFiles {
             let file = directory.path(&file_name(place.file));
             CheckpointError::Corrupt { file, offset: place.offset + offset, problem }
         })?;
-        Ok(ReadExtent { bytes, payload_bytes: place.payload_bytes as usize })
+        Ok(ReadExtent { bytes, place })
     }
 }
 
@@ -145,7 +145,7 @@ impl ForeignExtent {
     /// Its payload, in place, not compared with anything.
     #[must_use]
     pub fn unverified_payload(&self) -> &[u8] {
-        &self.bytes[HEADER_BYTES..][..self.place.payload_bytes as usize]
+        self.place.payload_of(&self.bytes)
     }
 
     /// Its payload, in place. Cost: nothing but page faults, after the first call, which computes checksums.

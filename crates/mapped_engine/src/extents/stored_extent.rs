@@ -89,7 +89,7 @@ impl StoredExtent {
     /// Its payload, in place, not compared with anything.
     #[must_use]
     pub fn unverified_payload(&self) -> &[u8] {
-        &self.bytes[HEADER_BYTES..][..self.place.payload_bytes as usize]
+        self.place.payload_of(&self.bytes)
     }
 
     /// A copy of its payload, compared with its checksums even where it was before: after a failed sync the system may have

@@ -17,6 +17,7 @@
 //!
 //! What is free follows from this: every byte of the array files that no extent here has.
 
+use crate::entries::entry::EntryForm;
 use crate::extents::header::{ExtentHeader, ExtentKind, ExtentPlace, extent_bytes};
 use crate::files::batch::{ITEM_UNIT_BYTES, ItemRange};
 use crate::files::segment_id::{INDEXES, SegmentId};
@@ -118,6 +119,14 @@ pub struct NamedIndexes {
     pub indexes: Vec<(IndexId, u32)>,
     /// The number that the next one gets.
     pub next: u32,
+}
+
+impl NamedIndexes {
+    /// How the entries of the index with this number are written.
+    #[must_use]
+    pub fn entry_form(&self, number: u32) -> Option<EntryForm> {
+        self.indexes.iter().find(|(_, own)| *own == number).map(|(id, _)| EntryForm::of(*id))
+    }
 }
 
 impl Default for NamedIndexes {

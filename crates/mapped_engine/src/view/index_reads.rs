@@ -172,6 +172,8 @@ impl MappedEntries<'_, '_> {
         while pairs.len() < end
             && let Some(entry) = walk.next_entry()?
         {
+            // With another hash, no look-up would find it.
+            self.form.check(&entry).map_err(|problem| self.damaged(&problem))?;
             let (value, item) = self.split(&entry)?;
             let unreadable = |error| self.damaged(&format_args!("a value that cannot be read: {error}"));
             let stored = ValueBytes::from_stored(value).map_err(unreadable)?;

@@ -33,6 +33,17 @@ impl Case {
         Self { memory, failing, database, random: SplitMix64::new(seed), graph: Graph::new() }
     }
 
+    /// With a checkpoint, and with bodies since then that are all others than its manifest names.
+    fn after_checkpoint(seed: u64) -> Self {
+        let mut case = Self::new(seed);
+        case.commit(60);
+        case.merge_all();
+        case.database.checkpoint().unwrap();
+        case.commit(60);
+        case.merge_all();
+        case
+    }
+
     fn commit(&mut self, count: usize) {
         for _ in 0..count {
             let changes = changes(&mut self.random);
@@ -161,13 +172,7 @@ fn after_a_renaming_that_failed_either_manifest_is_whole() {
         Fault::new(Operation::SyncDirectory, "", ErrorKind::Other),
     ] {
         for seed in 0..20 {
-            let mut case = Case::new(seed);
-            case.commit(60);
-            case.merge_all();
-            case.database.checkpoint().unwrap();
-            case.commit(60);
-            // All bodies are others than the manifest names.
-            case.merge_all();
+            let mut case = Case::after_checkpoint(seed);
             // New array files sync the directory, too: they are there before.
             case.failing.plan(fault.clone());
             assert!(case.database.checkpoint().is_err());
@@ -201,13 +206,8 @@ fn check_found(directory: MemoryDirectory, graph: &Graph, at: &str) -> NaiveData
 #[test]
 fn a_checkpoint_that_is_interrupted_at_any_change_loses_nothing() {
     for nth in 1.. {
-        let mut case = Case::new(9);
-        case.commit(60);
-        case.merge_all();
-        case.database.checkpoint().unwrap();
-        // New bodies, and records that become runs.
-        case.commit(60);
-        case.merge_all();
+        let mut case = Case::after_checkpoint(9);
+        // They become runs.
         case.commit(10);
         case.failing.plan(Fault::any_change(ErrorKind::Other).nth(nth).lasting());
         let made = case.database.checkpoint();
@@ -229,12 +229,7 @@ fn a_checkpoint_that_is_interrupted_at_any_change_loses_nothing() {
 fn what_is_opened_after_a_kill_amid_a_renaming_survives_the_next_power_cut() {
     let mut removed = 0;
     for seed in 0..5 {
-        let mut case = Case::new(seed);
-        case.commit(60);
-        case.merge_all();
-        case.database.checkpoint().unwrap();
-        case.commit(60);
-        case.merge_all();
+        let mut case = Case::after_checkpoint(seed);
         case.commit(10);
         let mut is_planned = false;
         let made = case.database.checkpoint_with(&mut |progress| {

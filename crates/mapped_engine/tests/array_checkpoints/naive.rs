@@ -6,7 +6,7 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_mapped_engine::checkpoint::contract::{
     CheckpointBody, CheckpointSegments, CheckpointVersion, MergeStep,
 };
-use evergraph_mapped_engine::checkpoint::open::{found_ledger, open_files};
+use evergraph_mapped_engine::checkpoint::open::{found_ledger, open_files, sync_names};
 use evergraph_mapped_engine::checkpoint::write::Checkpointer;
 use evergraph_mapped_engine::extents::header::{ExtentHeader, ExtentKind};
 use evergraph_mapped_engine::extents::stored_extent::StoredExtent;
@@ -316,6 +316,7 @@ impl NaiveDatabase {
             }
             manifest => manifest?,
         };
+        sync_names(&*directory)?;
         let found = open_files(&directory, &manifest, OPTIONS, Reuse::Allowed)?;
         let empty = NaiveSegment { base: Timestamp::ZERO, body: None, records: Vec::new() };
         let mut segments: BTreeMap<_, _> = segment_ids().into_iter().map(|id| (id, empty.clone())).collect();

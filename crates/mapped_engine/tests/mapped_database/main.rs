@@ -11,6 +11,7 @@ mod index_upkeep;
 mod indexes;
 mod joining;
 mod own;
+mod persistent_lines;
 mod stores;
 #[path = "../../../memory_engine/tests/checkpoint/support.rs"]
 mod support;

@@ -2,24 +2,29 @@
 //! when it is touched.
 
 use crate::hubs::{edge, with_a_hub};
+use crate::indexes;
 use crate::support::{Database, LABEL};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::ErrorKind as GraphErrorKind;
 use evergraph_graph::id::{EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::index::IndexKind;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::Value;
 use evergraph_mapped_engine::checkpoint::contract::{CheckpointSegments, MergeStep};
 use evergraph_mapped_engine::durable::opening::open_database;
 use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_mapped_engine::engine::options::MappedOptions;
+use evergraph_mapped_engine::extents::array_file::file_name;
+use evergraph_mapped_engine::extents::header::HEADER_BYTES;
 use evergraph_mapped_engine::extents::table::ExtentOptions;
 use evergraph_mapped_engine::files::section::Section;
 use evergraph_mapped_engine::words::RegionSizes;
 use evergraph_storage::checkpoint::manifest::Manifest;
-use evergraph_storage::checkpoint::report::Finding;
+use evergraph_storage::checkpoint::report::Report;
 use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::engine::Engine;
 use evergraph_storage::index::changes::IndexChanges;
@@ -52,6 +57,17 @@ fn people(group: u32) -> Vec<Mutation> {
 
 fn section(directory: &MemoryDirectory) -> Section {
     Section::of(directory, &Manifest::read(directory, MappedEngine::opens).unwrap()).unwrap()
+}
+
+fn go_on(_: &str, _: u64, _: u64) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+/// What the check of the files that `manifest` names finds.
+fn problems(directory: &MemoryDirectory, manifest: &Manifest) -> Vec<String> {
+    let mut report = Report::default();
+    MappedEngine::check_files(directory, manifest, &mut report, &mut go_on).unwrap();
+    report.findings.into_iter().map(|found| found.problem).collect()
 }
 
 #[test]
@@ -183,6 +199,7 @@ fn a_damaged_body_is_an_error_of_those_who_read_it_and_of_nobody_else() {
             io_threads: 1,
             compaction_threads: 1,
             budget: &Arc::new(MemoryBudget::new(u64::MAX)),
+            live_bytes_max: u64::MAX,
         };
         MappedEngine::open(&opening).unwrap().engine
     };
@@ -193,18 +210,7 @@ fn a_damaged_body_is_an_error_of_those_who_read_it_and_of_nobody_else() {
     assert!(view.live(GroupId(0)).is_ok());
     let error = view.live(GroupId(1)).unwrap_err();
     assert!(error.to_string().contains("array-"), "{error}");
-    let report = {
-        let mut report = Default::default();
-        let manifest = Manifest::read(&image, MappedEngine::opens).unwrap();
-        let go_on = &mut |_: &str, _, _| std::ops::ControlFlow::Continue(());
-        MappedEngine::check_files(&image, &manifest, &mut report, go_on).unwrap();
-        report
-    };
-    let found: Vec<String> = report
-        .findings
-        .iter()
-        .map(|found: &evergraph_storage::checkpoint::report::Finding| found.problem.clone())
-        .collect();
+    let found = problems(&image, &Manifest::read(&image, MappedEngine::opens).unwrap());
     assert!(found.iter().any(|problem| problem.contains("array-")), "{found:?}");
 }
 
@@ -339,21 +345,62 @@ fn a_check_compares_how_many_items_bodies_have_with_the_manifest() {
     database.append(&[Mutation::DeleteVertex { vertex: VertexId(5) }]).unwrap();
     database.engine.merge_everything();
     database.checkpoint().unwrap();
-    let findings = |manifest: &Manifest| {
-        let mut report = Default::default();
-        let go_on = &mut |_: &str, _, _| std::ops::ControlFlow::Continue(());
-        MappedEngine::check_files(&directory, manifest, &mut report, go_on).unwrap();
-        let problems = report.findings.iter().map(|found: &Finding| found.problem.clone());
-        problems.collect::<Vec<String>>()
-    };
     let mut manifest = Manifest::read(&directory, MappedEngine::opens).unwrap();
-    assert!(findings(&manifest).is_empty());
+    assert!(problems(&directory, &manifest).is_empty());
     let mut section = section(&directory);
     assert_eq!(section.segments[0].items, 3999);
     section.segments[0].items = 4000;
     section.put_into(&mut manifest).unwrap();
-    let found = findings(&manifest);
+    let found = problems(&directory, &manifest);
     assert!(found.len() == 1 && found[0].contains("4000 items expected"), "{found:?}");
+}
+
+/// A look-up misses an entry that has the hash of another value. Its checksum is right, and so are value and item: no check found
+/// it.
+#[test]
+fn a_check_compares_the_hash_of_an_entry_with_its_value() {
+    let directory = MemoryDirectory::new("db");
+    indexes::people(&directory, 100);
+    let (manifest, named) = indexes::section(&directory);
+    let names = named.segments.iter().find(|segment| segment.id.index_number() == Some(1)).unwrap();
+    let (place, header) = names.extents().next().unwrap();
+    let file = directory.open(&file_name(place.file), OpenMode::ReadWrite).unwrap();
+    let mut extent = vec![0; HEADER_BYTES + place.payload_bytes as usize];
+    file.read_at(&mut extent, place.offset).unwrap();
+    let mut payload = place.payload_of(&extent).to_vec();
+    // Behind the count, seven starts and the length of the first entry, which stays the first.
+    let hash = 8 + 7 * 8 + 1;
+    payload[hash..hash + 4].fill(0);
+    file.write_at(&header.encode(place, &payload), place.offset).unwrap();
+    file.sync_data().unwrap();
+    let expected = "the hash of its value expected";
+    let found = problems(&directory, &manifest);
+    assert!(found.len() == 1 && found[0].contains(expected), "{found:?}");
+    // So does the check of an open database, which reads all entries.
+    let error = indexes::opened(&directory).check(&mut go_on).unwrap_err();
+    assert!(error.to_string().contains(expected), "{error}");
+}
+
+/// The manifest says of an ordered index that it is one of hashes.
+#[test]
+fn a_check_knows_how_the_entries_in_bodies_and_runs_of_an_index_are_written() {
+    let directory = MemoryDirectory::new("db");
+    indexes::people(&directory, 100);
+    let store = indexes::opened(&directory);
+    let added = store.store().transact(|tx| {
+        let (label, age) = (tx.label("Person")?, tx.key("age")?);
+        tx.add_vertex(label, &[(age, Value::I64(7))])
+    });
+    added.unwrap();
+    indexes::checkpoint(&store);
+    drop(store);
+    let (mut manifest, mut named) = indexes::section(&directory);
+    assert!(problems(&directory, &manifest).is_empty());
+    let ages = named.indexes.indexes.iter_mut().find(|(id, _)| id.kind == IndexKind::Ordered);
+    ages.unwrap().0.kind = IndexKind::Hash;
+    named.put_into(&mut manifest).unwrap();
+    let found = problems(&directory, &manifest);
+    assert!(found.len() == 2 && found.iter().all(|problem| problem.contains("index 2")), "{found:?}");
 }
 
 /// What fills memory goes into bodies, whatever the thresholds say.

@@ -213,6 +213,18 @@ impl NaiveDatabase {
         self.places.iter().map(version).collect()
     }
 
+    /// The same of a snapshot of the process that writes, which looks into its heap first.
+    #[cfg(shuttle)]
+    pub fn own_versions(&self, timestamp: Timestamp) -> Vec<(Place, SegmentVersion)> {
+        let snapshot = LiveSnapshot::new(self.writer.live(), timestamp);
+        let version = |place: &Place| {
+            let present = self.segments[place].present(timestamp).map(|present| *present.version());
+            let found = present.or_else(|| snapshot.version(place.0, place.1).expect("nothing is damaged"));
+            (*place, found.expect("a snapshot finds a version that it sees"))
+        };
+        self.places.iter().map(version).collect()
+    }
+
     /// What a snapshot reads, of versions that it found before.
     pub fn read(
         &self,
@@ -227,6 +239,15 @@ impl NaiveDatabase {
             all.insert(*place, state);
         }
         Ok(all)
+    }
+
+    /// Begins a snapshot as the process that writes does.
+    #[cfg(shuttle)]
+    pub fn begin_own(&self) -> evergraph_mapped_engine::retired::KeptSnapshot {
+        // No body is replaced meanwhile.
+        let _registry = self.timeline.registry();
+        let live = self.writer.live();
+        self.writer.own_snapshots().begin_at(live, live.readable())
     }
 
     /// Begins a snapshot as another process does.

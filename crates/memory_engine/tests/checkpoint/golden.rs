@@ -169,6 +169,7 @@ fn reads_back(directory: &MemoryDirectory, database: &Database) {
         io_threads: 1,
         compaction_threads: 1,
         budget: &Arc::new(MemoryBudget::new(u64::MAX)),
+        live_bytes_max: u64::MAX,
     };
     let engine = MemoryEngine::open(&opening).unwrap().engine;
     assert_eq!(Graph::of(&engine.view(&(), manifest.need)), database.model());

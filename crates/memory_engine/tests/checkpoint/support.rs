@@ -284,6 +284,7 @@ impl Database {
             io_threads: 1,
             compaction_threads: 1,
             budget: &Arc::new(MemoryBudget::new(u64::MAX)),
+            live_bytes_max: u64::MAX,
         };
         let engine = Tested::open(&opening)?.engine;
         let catalogue = Mutex::new(Arc::new(manifest.catalogue.clone()));

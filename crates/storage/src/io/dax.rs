@@ -24,11 +24,13 @@ use crate::io::disk::{DiskDirectory, allocate};
 use crate::io::error::{IoError, Operation};
 use crate::io::mapping::{ByteMapping, StoreOrder, WORD_BYTES, WordMapping};
 use crate::io::write_unit::WriteUnit;
+use crate::planted::{Bug, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Mutex, RwLock};
 #[cfg(target_os = "linux")]
 use rustix::io::Errno;
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 #[cfg(target_os = "linux")]
 use std::fs;
 use std::fs::File as SystemFile;
@@ -58,13 +60,44 @@ pub enum Emulation {
     Demanded,
 }
 
+/// What brings stored lines of a file out of the caches: the processor, or a model of it that says what a power cut leaves.
+pub trait LineInstructions: Clone + Send + Sync + Debug + 'static {
+    /// The same for one file, when that is opened.
+    ///
+    /// # Errors
+    /// What the system says of the file.
+    fn for_file(&self, file: &SystemFile) -> Result<Self, Error>;
+
+    /// Begins to write back every line that holds one of `words`, the first of which is the file's word `first`.
+    fn write_back(&self, words: &[AtomicU64], first: usize);
+
+    /// Waits until every line that this thread wrote back before is durable.
+    fn fence(&self);
+}
+
+impl LineInstructions for CacheLines {
+    fn for_file(&self, _: &SystemFile) -> Result<Self, Error> {
+        Ok(*self)
+    }
+
+    #[inline]
+    fn write_back(&self, words: &[AtomicU64], _first: usize) {
+        Self::write_back(*self, words);
+    }
+
+    #[inline]
+    fn fence(&self) {
+        Self::fence(*self);
+    }
+}
+
 /// A directory on persistent memory.
 ///
 /// Concurrency: as of a directory on disk; a file's mapping is replaced under a lock of its own when the file grows.
 #[derive(Debug)]
-pub struct DaxDirectory {
+pub struct DaxDirectory<L = CacheLines> {
     inner: DiskDirectory,
-    access: Access,
+    access: Access<L>,
     /// By kind of file: locked where one is opened, never where one is written.
     counters: Mutex<BTreeMap<String, Arc<WriteBackCounters>>>,
 }
@@ -94,9 +127,9 @@ struct WriteBackCounters {
 }
 
 /// How its files are written.
-#[derive(Debug, Clone, Copy)]
-struct Access {
-    lines: CacheLines,
+#[derive(Debug)]
+struct Access<L> {
+    lines: L,
     order: StoreOrder,
     /// Whether caches survive a power cut as well (eADR): then no line is written back.
     caches_persist: bool,
@@ -132,6 +165,15 @@ impl DaxDirectory {
         let caches_persist = order != StoreOrder::PageCache && caches_persist(&inner)?;
         Ok(Self { inner, access: Access { lines, order, caches_persist }, counters: Mutex::default() })
     }
+}
+
+impl<L: LineInstructions> DaxDirectory<L> {
+    /// A directory on any file system, where `lines` say what a power cut leaves: for tests.
+    #[must_use]
+    pub fn modelled(inner: DiskDirectory, lines: L) -> Self {
+        let access = Access { lines, order: StoreOrder::PageCache, caches_persist: false };
+        Self { inner, access, counters: Mutex::default() }
+    }
 
     /// Whether a power cut spares the processor's caches (eADR), as the system says of the device. Then a store is durable as soon
     /// as others see it, and no line is written back.
@@ -166,7 +208,11 @@ impl DaxDirectory {
         let (path, file) = self.inner.open_system_file(operation, name, mode)?;
         let (mapping, is_grown) = (RwLock::new(None), AtomicBool::new(false));
         let counters = self.counters_of(name);
-        Ok(Arc::new(DaxFile { path, file, mode, access: self.access, counters, mapping, is_grown }))
+        let failed = |source| IoError::new(operation, &path, source);
+        let lines = self.access.lines.for_file(&file).map_err(failed)?;
+        let Access { order, caches_persist, .. } = self.access;
+        let access = Access { lines, order, caches_persist };
+        Ok(Arc::new(DaxFile { path, file, mode, access, counters, mapping, is_grown }))
     }
 }
 
@@ -224,7 +270,7 @@ fn caches_persist(_: &DiskDirectory) -> Result<bool, IoError> {
     Ok(false)
 }
 
-impl Directory for DaxDirectory {
+impl<L: LineInstructions> Directory for DaxDirectory<L> {
     fn location(&self) -> &Path {
         self.inner.location()
     }
@@ -297,11 +343,11 @@ impl Directory for DaxDirectory {
 
 /// A file that is written by stores. Its bytes are read by system calls, which see them.
 #[derive(Debug)]
-struct DaxFile {
+struct DaxFile<L> {
     path: PathBuf,
     file: SystemFile,
     mode: OpenMode,
-    access: Access,
+    access: Access<L>,
     counters: Arc<WriteBackCounters>,
     /// The file and its length in bytes when it was mapped last; none before it is written.
     mapping: RwLock<Option<(WordMapping, u64)>>,
@@ -309,7 +355,7 @@ struct DaxFile {
     is_grown: AtomicBool,
 }
 
-impl DaxFile {
+impl<L: LineInstructions> DaxFile<L> {
     fn check(&self, operation: Operation, bytes: &[u8], offset: u64) -> Result<(), IoError> {
         match self.mode.is_direct() {
             true => check_alignment(operation, &self.path, bytes, offset),
@@ -351,18 +397,22 @@ impl DaxFile {
             word.store(u64::from_ne_bytes(stored), Ordering::Relaxed);
             rest = behind;
         }
-        if !self.access.caches_persist {
-            self.access.lines.write_back(&words[first..end]);
+        if !self.access.caches_persist && !planted(Bug::LinesNotWrittenBack) {
             // The mapping begins at a page, and so at a line.
+            let last_line = (end - 1) / LINE_WORDS * LINE_WORDS;
+            let written = if planted(Bug::LastLineNotWrittenBack) { last_line.max(first) } else { end };
+            self.access.lines.write_back(&words[first..written], first);
             let lines = end.div_ceil(LINE_WORDS) - first / LINE_WORDS;
             self.counters.lines.fetch_add(lines as u64, Ordering::Relaxed);
         }
-        self.access.lines.fence();
+        if !planted(Bug::LineFenceLeftOut) {
+            self.access.lines.fence();
+        }
         self.counters.fences.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-impl File for DaxFile {
+impl<L: LineInstructions> File for DaxFile<L> {
     fn path(&self) -> &Path {
         &self.path
     }

@@ -90,7 +90,7 @@ NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 
 .DEFAULT_GOAL := help
 .PHONY: compare help demo demo-disk test check docs planted-bugs sanitizers crash fuzz kill soak bench bench-engines bench-smoke \
-    bench-disk bench-disk-peers bench-machine bench-builds bench-transactions bench-server bench-replica bench-mapped bench-python bench-gnn bench-virtuoso virtuoso-reads bench-jvm bench-queries jvm-peers build install clean toolchain linters python gremlin-drivers \
+    bench-disk bench-disk-peers bench-machine bench-builds bench-transactions bench-server bench-replica bench-mapped bench-python bench-gnn bench-virtuoso bench-jvm bench-queries jvm-peers build install clean toolchain linters python gremlin-drivers \
     python-package networkx-suite compare-python compare-package packages pyg wheel replica-long gremlin-test tinkerpop tinkerpop-server \
     differential container-test downloads site-packages
 
@@ -108,7 +108,7 @@ demo-disk: build ## A graph larger than its memory: CSV, import, queries, kill (
 	$(Q)tools/demo-disk "$(BUILT)/release/evergraph" $(DEMO_FLAGS)
 
 test: toolchain python gremlin-drivers python-package gremlin-test ## Run every test: unit, behaviour, doc, schedules, Python
-	@echo "== unit, behaviour and documentation tests (the first time builds them: a few minutes)"
+	@echo "== unit, behaviour and documentation tests (the first time builds them: some 20 minutes on two cores)"
 	$(Q)CARGO_TERM_COLOR=never $(TEST) $(CARGO_FLAGS) $(WORKSPACE) 2>&1 | $(SUMMARY)
 ifdef CI
 	@echo "== a program without the feature \`files\` is compiled, not run"
@@ -205,7 +205,7 @@ SIMULATED_disk := no_power_cut_and_no_fault_breaks_a_promise_of_the_disk_engine
 SIMULATED_mapped := no_power_cut_and_no_fault_breaks_a_promise_of_the_mapped_engine
 crash: toolchain ## Cut the power of simulated disks: a million times, or IMAGES=n; from SEED=n; ENGINE=disk, mapped or memory for one
 	@test -n "$(SIMULATED_$(or $(ENGINE),memory))" || { echo "there is no engine $(ENGINE): disk, mapped or memory" >&2; exit 1; }
-	@echo "== $(or $(IMAGES),1000000) images of disks whose power failed, of each engine (the first time builds the test: a minute)"
+	@echo "== $(or $(IMAGES),1000000) images of disks whose power failed, of each engine (the first time builds the test: some minutes)"
 	$(Q)EVERGRAPH_SIM_IMAGES="$(or $(IMAGES),1000000)" EVERGRAPH_SIM_SEED="$(or $(SEED),$(shell date +%s))" \
 	    $(CARGO) test $(CARGO_FLAGS) $(QUIET) -p evergraph-tests --test simulation -- --nocapture --test-threads 1 --exact \
 	    $(foreach engine,$(or $(ENGINE),memory disk mapped),$(SIMULATED_$(engine)))
@@ -333,19 +333,13 @@ bench-gnn: wheel ## Inference by networks of PyTorch Geometric on a replica that
 	    --force-reinstall "$(BUILT)"/wheels/*.whl
 	$(Q)"$(PACKAGE_PYG)/bin/python" benches/compare/gnn_following.py --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)
 
-# Whoever has no Virtuoso hears it before anything is built.
-bench-virtuoso: ## Eight of LDBC's reads on Virtuoso, beside ours and PostgreSQL's (REPLICA_FLAGS="--interactive FOLDER"; 20 minutes after the build)
-	$(Q)if command -v virtuoso-t >/dev/null; then \
-	    $(MAKE) --no-print-directory virtuoso-reads; \
-	else \
-	    echo "   skipped: Virtuoso is not here (apt install virtuoso-opensource-7-bin libvirtodbc0 libodbc2)" >&2; \
-	fi
-
-# The harness's own figures go into a folder beside, so that those of `make bench-replica` stay.
-virtuoso-reads: toolchain
+# Whoever lacks something of it hears it before anything is built. The harness's own figures go into a folder beside, so that
+# those of `make bench-replica` stay.
+bench-virtuoso: toolchain ## Eight of LDBC's reads on Virtuoso, beside ours and PostgreSQL's (REPLICA_FLAGS="--interactive FOLDER"; 20 minutes after the build)
 	$(Q)tools/make-python "$(BUILT)/virtuoso" benches/compare/requirements-virtuoso.txt
 	@test -e "$(BUILT)/virtuoso/requirements.txt" || { \
 	    echo "make bench-virtuoso needs the Python environment $(BUILT)/virtuoso: see above."; exit 1; } >&2
+	$(Q)"$(BUILT)/virtuoso/bin/python" benches/compare/virtuoso_reads.py --check $(REPLICA_FLAGS)
 	@echo "== the harness, as users get evergraph (the first build takes 20 minutes or more)"
 	$(Q)$(CARGO) build $(CARGO_FLAGS) $(QUIET) --profile dist --workspace --bin evergraph-benches
 	$(Q)rm -rf "$(BUILT)/bench/virtuoso"

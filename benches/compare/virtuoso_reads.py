@@ -13,7 +13,9 @@ Never an LDBC result.
 
 Run it with `make bench-virtuoso`. It lies if other programs are busy, and more so than scripts in which all take
 turns: ours and PostgreSQL were measured a few minutes before. A part of each time is pyodbc's, in Python, where
-the harness's client is Rust: a look-up by key is measured beside the reads, to show how large that part can be.
+the harness's client is Rust. To show how much that is, two statements that read hardly anything are measured
+beside the reads, one for a cell and one for 120: a read that returns as many takes at least as long, whatever its
+plan.
 """
 
 import argparse
@@ -24,6 +26,7 @@ import json
 import re
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -40,12 +43,18 @@ except ImportError:  # unixODBC's library is not here
 import results
 from tables import machine, markdown, milliseconds, ratio, shown
 
+# Where the package's tests find PostgreSQL.
+sys.path.append(str(Path(__file__).parents[2] / "python" / "tests"))
+from postgres_programs import programs as postgres_programs  # noqa: E402
+
 SECTION = "Replica: Virtuoso"
-HOW_TO_INSTALL = "Virtuoso is not here (apt install virtuoso-opensource-7-bin libvirtodbc0 libodbc2)"
+HOW_TO_INSTALL = "on Debian and Ubuntu: apt install virtuoso-opensource-7-bin libvirtodbc0 libodbc2 postgresql"
 DRIVERS = "/usr/lib/*/odbc/virtodbc.so"
 #: A server that makes its database needs so many seconds at most, on a slow disk.
 START_TIME_MAX = 300
 ROWS_OF_A_TRANSACTION = 1000
+#: SQLSTATEs of what its SQL does not have: 37000 and 42xxx. Any other error is no refusal of a statement.
+REFUSALS = ("37000", "42")
 
 #: Pages have 8 KiB: all of the network is in memory. A transaction reads what is committed, as in PostgreSQL.
 SETTINGS = """
@@ -86,7 +95,7 @@ TYPES = {
     "timestamp with time zone": "BIGINT",
 }
 
-#: The views of the statements, without columns that none of them reads.
+#: The views of the statements, without columns that none of them reads; and replies, for IS7.
 VIEWS = (
     """CREATE VIEW knows AS
         SELECT "Person_id" AS a, "Person_id2" AS b, "creationDate" AS since FROM person_knows_person
@@ -95,11 +104,25 @@ VIEWS = (
         SELECT id, "creationDate" AS created, coalesce(content, "imageFile", '') AS content, creator, place
             FROM post
         UNION ALL SELECT id, "creationDate", coalesce(content, ''), creator, place FROM comment""",
+    """CREATE VIEW reply AS
+        SELECT "replyOfPost" AS parent, id, "creationDate", content, creator FROM comment
+            WHERE "replyOfPost" IS NOT NULL
+        UNION ALL SELECT "replyOfComment", id, "creationDate", content, creator FROM comment
+            WHERE "replyOfComment" IS NOT NULL""",
 )
+
+#: A parameter that is a whole number, as a text: the driver sends those of 64 bits as 0, and delivers 0 or the lower
+#: 32 bits (issue 1472 of openlink/virtuoso-opensource).
+WHOLE_NUMBER = "CAST(? AS BIGINT)"
 
 #: What is changed of PostgreSQL's statements: an expression, what it becomes, and why.
 DIALECT = (
-    (r"\bms\(([^()]*)\)", r"\1", "moments are stored as milliseconds, so that nothing has to convert them"),
+    (r'\bcomment c ON c\."replyOfPost" = m\.id OR c\."replyOfComment" = m\.id', "reply c ON c.parent = m.id",
+     "it reads the whole table for an OR of two columns, which a view of two searches spares it"),
+    (r"\bms\(([^()]*)\)", r"CAST(\1 AS VARCHAR)",
+     "moments are stored as milliseconds, so that nothing has to compute them"),
+    (r"(?<=[T,] )(?<!DESC, )([cmp]\.id)(?=,)", r"CAST(\1 AS VARCHAR)",
+     "ids and moments in answers are texts: its driver does not deliver whole numbers of 64 bits"),
     (r'"(\w+)\.(\w+)"', r'"\1_\2"', "it divides names at dots"),
     (r"\bSELECT FROM\b", "SELECT 1 FROM", "a SELECT has a column"),
     (r"\b(c|name)\b", r'"\1"', "C and NAME are words of its grammar"),
@@ -107,11 +130,39 @@ DIALECT = (
     (r"^SELECT (.*) LIMIT (\d+)$", r"SELECT TOP \2 \1", "it has TOP in place of LIMIT"),
 )
 
+#: Cells as the longest answers have them, for a plan that reads the first rows of a table.
+TWENTY_ROWS = """SELECT TOP 20 CAST(id AS VARCHAR), "firstName", "lastName", gender, birthday,
+    CAST("creationDate" AS VARCHAR) FROM person"""
 
-def programs():
-    """The server's program and the ODBC driver, if they are here."""
-    server, drivers = shutil.which("virtuoso-t"), sorted(glob.glob(DRIVERS))
-    return (server, drivers[0]) if server and drivers and pyodbc else None
+
+def driver_path():
+    """Where Virtuoso's ODBC driver is; None if it is not here."""
+    return next(iter(sorted(glob.glob(DRIVERS))), None)
+
+
+def check(flags):
+    """Exit with what is missing of all that `make bench-virtuoso` needs.
+
+    Parameters
+    ----------
+    flags : list of str
+        What the harness will get, as `--interactive FOLDER`.
+    """
+    needed = {
+        "Virtuoso's server (virtuoso-t)": shutil.which("virtuoso-t"),
+        "its ODBC driver (virtodbc.so)": driver_path(),
+        "unixODBC's library, which pyodbc needs": pyodbc,
+        "PostgreSQL, or its user where this is root": postgres_programs(),
+    }
+    missing = [what for what, found in needed.items() if not found]
+    if missing:
+        sys.exit(f"make bench-virtuoso lacks {'; '.join(missing)} ({HOW_TO_INSTALL})")
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--interactive", type=Path)
+    folder = parser.parse_known_args(flags)[0].interactive
+    if folder is None or not (folder / "relational").is_dir():
+        sys.exit('make bench-virtuoso needs REPLICA_FLAGS="--interactive FOLDER", LDBC\'s relations in the '
+                 "folder's `relational`")
 
 
 def column_name(name):
@@ -129,7 +180,7 @@ def translated(sql):
     for pattern, replacement, _ in DIALECT:
         sql = re.sub(pattern, replacement, sql, flags=re.DOTALL)
     places = [int(number) - 1 for number in re.findall(r"\$(\d+)", sql)]
-    return re.sub(r"\$\d+", "?", sql), places
+    return re.sub(r"\$\d+", WHOLE_NUMBER, sql), places
 
 
 def cell_text(cell):
@@ -154,7 +205,7 @@ class VirtuosoServer:
         try:
             password = secrets.token_hex(16)
             with closing(self.connect()) as connection:
-                connection.execute(f"{{call DB.DBA.USER_SET_PASSWORD ('dba', '{password}')}}")
+                connection.execute(f"{{call USER_SET_PASSWORD ('dba', '{password}')}}")
             self.password = password
         except BaseException:
             self.stop()
@@ -170,6 +221,14 @@ class VirtuosoServer:
         command = [self.program, "+foreground", "+configfile", str(settings)]
         with said.open("w") as log:
             self.process = subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log)
+        try:
+            return self._answers(said)
+        except BaseException:
+            self.stop()
+            raise
+
+    def _answers(self, said):
+        """Wait until it answers. False if somebody else has its port."""
         deadline = time.monotonic() + START_TIME_MAX
         while True:
             try:
@@ -181,7 +240,6 @@ class VirtuosoServer:
                         return False
                     sys.exit(f"virtuoso-t ended: {said.read_text()}")
                 if time.monotonic() > deadline:
-                    self.stop()
                     sys.exit(f"virtuoso-t does not answer: {error}; it said: {said.read_text()}")
             time.sleep(0.2)
 
@@ -211,13 +269,12 @@ def load(connection, folder, tables):
         key = next(each for text, each in indexes.items() if text.startswith("CREATE UNIQUE INDEX"))
         typed = ", ".join(map(" ".join, zip(columns, kinds, strict=True)))
         cursor.execute(f'CREATE TABLE "{name}" ({typed}, PRIMARY KEY ({key}))')
-        insert = f'INSERT INTO "{name}" ({", ".join(columns)}) VALUES ({", ".join("?" * len(columns))})'
-        readers = [int if kind in ("BIGINT", "INTEGER") else str for kind in kinds]
+        marks = [WHOLE_NUMBER if kind in ("BIGINT", "INTEGER") else "?" for kind in kinds]
+        insert = f'INSERT INTO "{name}" ({", ".join(columns)}) VALUES ({", ".join(marks)})'
         with (folder / f"{name}.csv").open(newline="") as file:
             lines = csv.reader(file)
             next(lines)
-            rows = ([read(cell) if cell else None for read, cell in zip(readers, line, strict=True)]
-                    for line in lines)
+            rows = ([cell or None for cell in line] for line in lines)
             while some := list(itertools.islice(rows, ROWS_OF_A_TRANSACTION)):
                 cursor.executemany(insert, some)
                 connection.commit()
@@ -250,27 +307,46 @@ def answer_time(cursor, sql, sets, run_time):
     return (time.perf_counter() - began) / count
 
 
+def compared(connection, exported):
+    """The reads whose answers are PostgreSQL's, ready to be measured; exits if an answer is another.
+
+    Returns
+    -------
+    tuple of (list of (dict, cursor, str, list), dict of str to str)
+        A read, its own cursor, which keeps its statement prepared, the statement and its sets of parameters; and
+        what Virtuoso says to those that it refuses, by their titles.
+    """
+    ready, refused = [], {}
+    for read in exported["reads"]:
+        sql, places = translated(read["sql"])
+        sets = [[str(parameters[place]) for place in places] for parameters in read["parameters"]]
+        cursor = connection.cursor()
+        for parameters, expected in zip(sets, read["answers"], strict=True):
+            try:
+                answer = cursor.execute(sql, parameters).fetchall()
+            except pyodbc.Error as error:
+                if not error.args[0].startswith(REFUSALS):
+                    raise
+                refused[read["title"]] = str(error)
+                print(f"   left out: {read['title']}, Virtuoso refuses it: {error}\n{sql}", file=sys.stderr)
+                break
+            found = [[cell_text(cell) for cell in row] for row in answer]
+            if found != expected:
+                sys.exit(f"answers differ: {read['title']} of {parameters}: {found}, not {expected}")
+        else:
+            ready.append((read, cursor, sql, sets))
+    return ready, refused
+
+
 def measured(connection, exported, run_time):
-    """Rows of the table, entries of `results.json`, and notes."""
+    """Rows of the table, entries of `results.json`, notes, and the titles of reads that were left out."""
     rows, figures, notes = [], [], []
     copies = exported["copies"]
     networks = f"{copies} network{'' if copies == 1 else 's'}"
-    for read in exported["reads"]:
-        sql, places = translated(read["sql"])
-        sets = [[parameters[place] for place in places] for parameters in read["parameters"]]
-        # Each has its own, which keeps its statement prepared.
-        cursor = connection.cursor()
-        try:
-            for parameters, expected in zip(sets, read["answers"], strict=True):
-                answer = cursor.execute(sql, parameters).fetchall()
-                found = [[cell_text(cell) for cell in row] for row in answer]
-                if found != expected:
-                    sys.exit(f"answers differ: {read['title']} of {parameters}: {found}, not {expected}")
-            theirs = [answer_time(cursor, sql, sets, run_time) for _ in read["ours"]]
-        except pyodbc.Error as error:
-            notes.append(f"{read['title']}, {networks}: left out, Virtuoso refuses it: {error}")
-            print(f"   left out: {notes[-1]}\n{sql}", file=sys.stderr)
-            continue
+    ready, refused = compared(connection, exported)
+    notes += [f"{title}, {networks}: left out, Virtuoso refuses it: {error}" for title, error in refused.items()]
+    for read, cursor, sql, sets in ready:
+        theirs = [answer_time(cursor, sql, sets, run_time) for _ in read["ours"]]
         rows.append([
             read["title"], str(copies), *(milliseconds(times) for times in (read["ours"], read["of_sql"], theirs)),
             shown(ratio(read["ours"], theirs)), shown(ratio(read["of_sql"], theirs))])
@@ -278,39 +354,46 @@ def measured(connection, exported, run_time):
         figures.append(results.entry(
             SECTION, f"replica.interactive.{read['name']}.copies_{copies}", f"{read['title']}, {networks}",
             read["ours"], "virtuoso", theirs, {"copies": str(copies), "parameters": str(len(sets))}))
-    tags = [list(tag) for tag in connection.execute("SELECT TOP 10 id FROM tag").fetchall()]
-    least = answer_time(connection.cursor(), "SELECT id FROM tag WHERE id = ?", tags, run_time)
-    notes.append(f"{networks}: Virtuoso takes {least * 1e6:,.0f} µs for a tag's id by the key, through pyodbc")
-    return rows, figures, notes
+    tags = [[str(tag)] for tag, in connection.execute("SELECT TOP 10 id FROM tag").fetchall()]
+    cell, cells = (answer_time(connection.cursor(), sql, sets, run_time) for sql, sets in (
+        (f"SELECT id FROM tag WHERE id = {WHOLE_NUMBER}", tags), (TWENTY_ROWS, [[]])))
+    notes.append(f"{networks}: Virtuoso takes {cell * 1e6:,.0f} µs for a tag's id by the key, and "
+                 f"{cells * 1e6:,.0f} µs for the first 20 persons with six columns, through pyodbc")
+    return rows, figures, notes, list(refused)
 
 
 def main():
     parser = argparse.ArgumentParser(description="Eight of LDBC's reads on Virtuoso")
-    parser.add_argument("exported", type=Path, help="the folder of `evergraph-benches --replica-export`")
+    parser.add_argument("exported", type=Path, nargs="?",
+                        help="the folder of `evergraph-benches --replica-export`")
+    parser.add_argument("--check", nargs=argparse.REMAINDER, metavar="FLAG",
+                        help="only see whether all is here that the harness with these flags and Virtuoso need")
     parser.add_argument("--seconds", type=float, default=0.5, help="how long a read is asked in a round [0.5]")
     parser.add_argument("--results", type=Path, help="put the figures into this results.json of `make bench`")
     chosen = parser.parse_args()
-    found = programs()
-    if found is None:
-        print(f"   skipped: {HOW_TO_INSTALL}", file=sys.stderr)
+    if chosen.check is not None:
+        check(chosen.check)
         return
+    if chosen.exported is None:
+        parser.error("the folder of `evergraph-benches --replica-export` is missing")
     paths = chosen.exported.glob("copies_*/reads.json")
     exports = sorted(((path.parent, json.loads(path.read_text())) for path in paths),
                      key=lambda each: each[1]["copies"])
     if not exports:
-        sys.exit(f"{chosen.exported} has no exported reads: make bench-virtuoso needs PostgreSQL and "
-                 'REPLICA_FLAGS="--interactive FOLDER", LDBC\'s relations in the folder\'s `relational`')
+        sys.exit(f"{chosen.exported} has no exported reads")
+    # As Ctrl-C does, so that the server ends as well.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     load_average = machine()["load"]
-    rows, figures, notes = [], [], []
+    rows, figures, notes, left_out = [], [], [], []
     for folder, exported in exports:
         with tempfile.TemporaryDirectory(prefix="evergraph-virtuoso-") as text:
-            server = VirtuosoServer(Path(text), *found)
+            server = VirtuosoServer(Path(text), shutil.which("virtuoso-t"), driver_path())
             try:
                 with closing(server.connect()) as connection:
                     version = connection.execute("SELECT sys_stat('st_dbms_ver')").fetchone()[0]
                     load(connection, folder, exported["tables"])
                     measured_now = measured(connection, exported, chosen.seconds)
-                for all_of, now in zip((rows, figures, notes), measured_now, strict=True):
+                for all_of, now in zip((rows, figures, notes, left_out), measured_now, strict=True):
                     all_of.extend(now)
             finally:
                 server.stop()
@@ -319,7 +402,8 @@ def main():
     print(markdown(["read", "networks", "ours", "PostgreSQL", "Virtuoso", "ours / Virtuoso",
                     "PostgreSQL / Virtuoso"], rows))
     print("\n".join(["", *notes]))
-    if chosen.results:
+    # Figures of another time are better than none.
+    if chosen.results and figures:
         results.add(chosen.results, SECTION, figures, [
             f"Virtuoso {cell_text(version)}: row-wise tables in memory, read committed, two threads a query, "
             "indexes as PostgreSQL has them, one client through pyodbc; answers are compared with PostgreSQL's",
@@ -328,6 +412,8 @@ def main():
             *notes,
             f"load average before: {load_average}",
         ])
+    if left_out:
+        sys.exit(f"left out: {', '.join(left_out)}: see above")
 
 
 if __name__ == "__main__":

@@ -105,8 +105,8 @@ def open(  # noqa: A001 - as the standard library's modules do
         The size that log files grow to: 64 MiB by default.
     live_bytes_max : int, optional
         Bytes that changes may take in memory before a merge takes them in, with the old versions that open
-        snapshots of any process need, in the mapped engine: 4 GiB by default, 16 MiB at least. A commit beyond it
-        raises ``LimitError``.
+        snapshots of any process need, in the mapped engine: 4 GiB by default, from 16 MiB to 256 GiB. A commit
+        beyond it raises ``LimitError``.
     progress
         See ``evergraph.progress``.
 
@@ -121,8 +121,8 @@ def open(  # noqa: A001 - as the standard library's modules do
         readers in, for example because it checks or converts the database.
     InvalidError
         If the directory holds something else or a newer format, the database has another engine than `engine`,
-        `memory_limit` is too low for the disk engine, `live_bytes_max` is too low, or a number of threads is out
-        of its range. With `read_only`, if the database does not have the mapped engine, or for a setting about
+        `memory_limit` is too low for the disk engine, or `live_bytes_max` or a number of threads is out of its
+        range. With `read_only`, if the database does not have the mapped engine, or for a setting about
         writing.
     LimitError
         If what the disk engine keeps in memory of its files exceeds `memory_limit`; with `read_only`, if too many

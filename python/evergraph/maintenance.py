@@ -43,9 +43,9 @@ def processes(path: StrPath) -> dict[str, Any]:
         its id or ``None``; ``joined``, whether it reads what the writer commits, or by itself; its number of open
         ``snapshots``, ``None`` if it reads by itself; of the oldest one, or ``None``, the commit that it
         shows, ``oldest_snapshot``, and how long it has been open, ``oldest_snapshot_seconds``; and
-        ``held_bytes``, what the writer keeps for its snapshots, as it found when it looked last: what
-        several processes need counts for the snapshot that has been open for longest. ``None`` if it reads by
-        itself.
+        ``retained_bytes``, what the writer keeps for its snapshots, as it found when it looked last: what
+        several processes need counts for the snapshot that has been open for longest, and what snapshots need
+        that began at the same commit can count for each of their processes. ``None`` if it reads by itself.
 
     Raises
     ------

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import glob
 import os
-import pwd
 import secrets
 import shutil
 import socket
@@ -15,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from postgres_programs import programs
 
 SHOP = """
 CREATE TABLE customer (id bigint PRIMARY KEY, name text NOT NULL);
@@ -25,27 +24,6 @@ INSERT INTO customer VALUES (1, 'Ada'), (2, 'Bob');
 INSERT INTO product VALUES (1, 'tea', 3.50), (2, 'cup', 9.00);
 INSERT INTO bought VALUES (1, 1, 2), (1, 2, 1), (2, 1, 5)
 """
-
-
-def programs() -> Path | None:
-    """Where PostgreSQL's programs are, if they can run here: as the user postgres when this is root."""
-    found = sorted(
-        glob.glob("/usr/lib/postgresql/*/bin"), key=lambda path: float(path.split("/")[4]), reverse=True
-    )
-    other = shutil.which("initdb")
-    folders = [Path(path) for path in found] + ([Path(other).parent] if other else [])
-    usable = [folder for folder in folders if (folder / "postgres").exists() and (folder / "psql").exists()]
-    if not usable or (os.geteuid() == 0 and not _has_user()):
-        return None
-    return usable[0]
-
-
-def _has_user() -> bool:
-    try:
-        pwd.getpwnam("postgres")
-    except KeyError:
-        return False
-    return True
 
 
 class PostgresServer:

@@ -280,11 +280,13 @@ def test_a_database_opens_with_limits_of_its_own(tmp_path: Path) -> None:
             eg.open(tmp_path / "small.eg", transaction_bytes_max=8192)
     with eg.open(tmp_path / "usual.eg"):
         # What is said is what it was anyway.
-        eg.open(tmp_path / "usual.eg", transaction_bytes_max=1 << 30, stall_max=10.0, log_file_bytes=1 << 26)
+        usual: dict[str, Any] = {"stall_max": 10.0, "log_file_bytes": 1 << 26, "live_bytes_max": 4 << 30}
+        eg.open(tmp_path / "usual.eg", transaction_bytes_max=1 << 30, **usual)
     with eg.open(tmp_path / "mapped.eg", engine="mapped", live_bytes_max=16 << 20) as db:
         assert db.stats()["mapped"]["live_limit_bytes"] == 16 << 20
         with pytest.raises(eg.LimitError, match="the limit is live_bytes_max"), db.begin() as tx:
             for _ in range(20):
                 tx.add_vertex("Note", text="x" * (1 << 20))
-    with pytest.raises(eg.InvalidError, match="live_bytes_max is 1, but must be at least"):
-        eg.open(tmp_path / "none.eg", engine="mapped", live_bytes_max=1)
+    for bytes_max, bound in ((1, "at least 16777216"), ((256 << 30) + 1, "at most 274877906944")):
+        with pytest.raises(eg.InvalidError, match=f"live_bytes_max is {bytes_max}, but must be {bound}"):
+            eg.open(tmp_path / "none.eg", engine="mapped", live_bytes_max=bytes_max)

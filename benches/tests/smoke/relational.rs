@@ -10,11 +10,18 @@ const PERSONS: i64 = 40;
 const POSTS: i64 = 1_000;
 const COMMENTS: i64 = 2_000;
 const FORUMS: i64 = 9_000;
+/// Days of a year, whose months have 28.
+const DAYS: i64 = 12 * 28;
 
 /// A moment as LDBC's relations have it, so many days after the beginning.
 fn moment(day: i64) -> String {
     let (month, day) = (1 + day / 28 % 12, 1 + day % 28);
     format!("2010-{month:02}-{day:02}T12:00:00.000+00:00")
+}
+
+/// When the message of this number was created: neighbours are far apart, so that each period of a read has some of every tag.
+fn spread(number: i64) -> String {
+    moment(number * 44 % DAYS)
 }
 
 /// Writes `relational` into `folder`.
@@ -84,7 +91,7 @@ pub fn write(folder: &Path) {
     file(&dynamic, "forum", "id|title|creationDate|moderator", rows);
     let members = pairs(|id| (1..6).map(|further| (id + further) % PERSONS).collect());
     let row = |(forum, person): &(i64, i64)| {
-        format!("{}|{person}|{}", FORUMS + forum, moment((forum * 3 + person) % 90))
+        format!("{}|{person}|{}", FORUMS + forum, moment((forum * 3 + person) * 4 % DAYS))
     };
     file(
         &dynamic,
@@ -100,7 +107,7 @@ pub fn write(folder: &Path) {
         let person = number / 2;
         let (image, content) = if number % 5 == 0 { ("photo.jpg", "") } else { ("", "says 'this'") };
         let (forum, place) = (FORUMS + (person + PERSONS - 1) % PERSONS, (person + number % 2) % 4);
-        let created = moment(number % 50);
+        let created = spread(number);
         format!(
             "{}|{image}|{created}|1.2.3.4|Browser|en|{content}|4|{person}|{forum}|{place}",
             POSTS + number
@@ -120,7 +127,7 @@ pub fn write(folder: &Path) {
         } else {
             format!("|{}", COMMENTS + number - PERSONS)
         };
-        let created = moment(number % 40 + 10);
+        let created = spread(number + 10);
         format!(
             "{}|{created}|1.2.3.4|Browser|yes|3|{person}|{}|{parent}",
             COMMENTS + number,

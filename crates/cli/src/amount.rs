@@ -1,5 +1,6 @@
 //! Amounts that are written with a unit: sizes of memory (`4GiB`) and stretches of time (`50ms`).
 
+use evergraph_storage::durable_engine::check_live_bytes_max;
 use evergraph_terminal::number::counted;
 use std::time::Duration;
 
@@ -40,6 +41,16 @@ pub fn memory(text: &str) -> Result<u64, String> {
         }
         None => Err("expected a size: a number with KiB, MiB, GiB or TiB".to_owned()),
     }
+}
+
+/// A size of memory that changes and old versions may take in a database of the mapped engine.
+///
+/// # Errors
+/// Those of [`memory`]; a size that no database is opened with.
+pub fn live_bytes(text: &str) -> Result<u64, String> {
+    let bytes = memory(text)?;
+    check_live_bytes_max(bytes).map_err(|error| error.to_string())?;
+    Ok(bytes)
 }
 
 /// A stretch of time: `500us`, `50ms`, `2s`, `1min`.

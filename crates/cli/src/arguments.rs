@@ -125,6 +125,10 @@ pub struct Global {
     /// Number of threads that merge files of a database of the disk engine, 1 to 16 [default: 1].
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=16), hide_short_help = true)]
     pub compaction_threads: Option<u16>,
+    /// Memory that changes which are not merged yet, and old versions that open snapshots need, may take in a
+    /// database of the mapped engine, 16MiB to 256GiB [default: 4GiB].
+    #[arg(long, global = true, value_name = "SIZE", value_parser = amount::live_bytes, hide_short_help = true)]
+    pub live_bytes_max: Option<u64>,
     /// Whether a database of the mapped engine lies in persistent memory: as-created (it does if it was created so), required
     /// (its folder must accept MAP_SYNC), emulated (as if it did, for tests: a power cut loses commits).
     #[arg(long, global = true, value_name = "MODE", value_parser = persistent_memory, default_value = "as-created", hide_short_help = true)]

@@ -45,14 +45,21 @@ impl Destination {
     /// Those of opening; `invalid` for a database of another engine.
     pub fn new(path: &Path, engine: Option<EngineArgument>, context: &Context) -> Result<Self> {
         let engine = engine.map(EngineArgument::kind);
-        let Options { persistent_memory, memory_limit_bytes, io_threads, compaction_threads, .. } =
-            context.options;
+        let Options {
+            persistent_memory,
+            memory_limit_bytes,
+            io_threads,
+            compaction_threads,
+            live_bytes_max,
+            ..
+        } = context.options;
         let options = Options {
             engine,
             persistent_memory,
             memory_limit_bytes,
             io_threads,
             compaction_threads,
+            live_bytes_max,
             ..Options::default()
         };
         let database = if options.would_create(path) { None } else { Some(open(path, &options)?) };

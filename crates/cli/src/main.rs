@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     let _ = allocator::give_back_large_buffers();
     let _ = file_size_limit::fail_beyond_limit();
     let said = without_switches_of_help(env::args_os().collect());
-    // Settings are listed in the order of this one, which the other does not keep.
+    // `resolve` lists settings in the order of `plain`; `with_undoing` does not keep it.
     let plain = command_line();
     let program = with_undoing(plain.clone()).color(color_of_help(&said));
     let matches = match program.clone().try_get_matches_from(&said) {
@@ -115,6 +115,7 @@ fn opening_options(matches: &ArgMatches) -> Vec<&'static str> {
         ("memory_limit", "--memory-limit"),
         ("io_threads", "--io-threads"),
         ("compaction_threads", "--compaction-threads"),
+        ("live_bytes_max", "--live-bytes-max"),
         ("persistent_memory", "--persistent-memory"),
         ("threads", "--threads"),
     ];
@@ -135,6 +136,9 @@ fn start(console: Console, global: &Global, opening_options: Vec<&'static str>) 
     };
     if let Some(bytes) = global.memory_limit {
         options.memory_limit_bytes = bytes;
+    }
+    if let Some(bytes) = global.live_bytes_max {
+        options.live_bytes_max = bytes;
     }
     if let Some(threads) = global.io_threads {
         options.io_threads = threads.into();

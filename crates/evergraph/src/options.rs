@@ -65,7 +65,7 @@ pub struct Options {
     /// Size that log files grow to, in bytes. Default: 64 MiB.
     pub log_file_bytes: u64,
     /// Memory of changes that no merge has taken in yet, and of old versions that open snapshots of any process need, in the
-    /// mapped engine, in bytes; a commit beyond it is refused. At least 16 MiB. Default: 4 GiB.
+    /// mapped engine, in bytes; a commit beyond it is refused. From 16 MiB to 256 GiB. Default: 4 GiB.
     pub live_bytes_max: u64,
 }
 
@@ -96,7 +96,7 @@ impl Options {
     /// no long work is done before.
     ///
     /// # Errors
-    /// `invalid` if the memory limit is too low for the engine, `live_bytes_max` too low, a number of threads out of its range, or
+    /// `invalid` if the memory limit is too low for the engine, `live_bytes_max` or a number of threads out of its range, or
     /// persistent memory asked for with another engine than the mapped one.
     pub fn check_new(&self, path: &Path) -> Result<()> {
         self.to_open_options().check()?;

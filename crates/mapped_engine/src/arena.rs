@@ -118,7 +118,8 @@ impl Arena {
     /// A block for `words` words; its content is anything.
     ///
     /// # Errors
-    /// `limit` if more would be in use than may be, or the file would have to grow beyond twice that; `invalid` if no region is so large; `io` if the disk is full.
+    /// `limit` if more would be in use than may be, or the file would have to grow beyond twice that, or beyond its last region;
+    /// `invalid` if no region is so large; `io` if the disk is full.
     pub fn allocate(&self, words: usize) -> Result<ArenaBlock> {
         self.allocate_within(words, self.lines_max)
     }
@@ -126,7 +127,7 @@ impl Arena {
     /// The same however many are in use, for what ends with fewer in use: merges, and what makes them possible.
     ///
     /// # Errors
-    /// As [`Arena::allocate`], but for `limit`.
+    /// As [`Arena::allocate`], but for the limit itself.
     pub fn allocate_beyond_limit(&self, words: usize) -> Result<ArenaBlock> {
         self.allocate_within(words, u64::MAX)
     }
@@ -223,7 +224,7 @@ impl Arena {
                     self.used.store(space.used, Ordering::Relaxed);
                     return Ok(block);
                 }
-                TakenBlock::Exhausted => return Err(self.full(space.used, words)),
+                TakenBlock::Exhausted => return Err(self.exhausted(space.used, words)),
                 TakenBlock::InPieces => return Err(self.in_pieces(space.used, words)),
                 TakenBlock::Closed(line) => {
                     drop(space);
@@ -316,11 +317,26 @@ impl Arena {
         let (path, bytes) = (self.words.path().display(), words.saturating_mul(8));
         let (used, open) = (used * LINE_BYTES, self.words.open_bytes());
         let text = format!(
-            "{path} is full: of its {open} bytes {used} are in use, and no {bytes} of the others lie in one piece"
+            "{path} is full: of its {open} bytes {used} are in use, and no {bytes} of the others lie in one piece; it grows to \
+             twice live_bytes_max"
         );
         Error::new(ErrorKind::Limit, text)
     }
 
+    /// The error where the file has all regions that it can have.
+    #[cold]
+    fn exhausted(&self, used: u64, words: usize) -> Error {
+        let (path, bytes) = (self.words.path().display(), words.saturating_mul(8));
+        let (used, open) = (used * LINE_BYTES, self.words.open_bytes());
+        let text = format!(
+            "{path} is full: of its {open} bytes {used} are in use, {bytes} more are needed, and no file can be larger: a \
+             higher live_bytes_max does not help"
+        );
+        Error::new(ErrorKind::Limit, text)
+    }
+
+    /// The error where as much is in use as may be.
+    #[cold]
     fn full(&self, used: u64, words: usize) -> Error {
         let (path, used, max) = (self.words.path().display(), used * LINE_BYTES, self.lines_max * LINE_BYTES);
         let text = format!(
@@ -513,6 +529,34 @@ mod tests {
         // Larger than the largest region: it never fits.
         assert_eq!(self::arena(1 << 40).allocate(1025).unwrap_err().kind(), ErrorKind::Invalid);
         assert_eq!(self::arena(1 << 40).allocate(usize::MAX).unwrap_err().kind(), ErrorKind::Invalid);
+    }
+
+    /// Beyond the last region, a higher limit would help nobody.
+    #[test]
+    fn why_nothing_is_free_is_told_by_what_helps() {
+        let refused = |arena: &Arena, words: usize| {
+            let error = arena.allocate(words).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Limit);
+            error.to_string()
+        };
+        // As many regions as there can be, of one line each.
+        let words = Arc::new(SharedWords::on_heap(RegionSizes::new(3, 3).unwrap()));
+        let arena = Arena::new(words, LineNumber(1), 1 << 40);
+        let blocks = fill(&arena, 1);
+        assert!(blocks.len() > 1_000, "{} blocks", blocks.len());
+        let text = refused(&arena, 8);
+        assert!(text.contains("a higher live_bytes_max does not help"), "{text}");
+        // Four regions, all that there may be, in which nowhere 64 lines in a row are free.
+        let words = Arc::new(SharedWords::on_heap(RegionSizes::new(13, 13).unwrap()));
+        let arena = Arena::new(words, LineNumber(1), 2048 * LINE_BYTES);
+        for lines in [1, 8] {
+            let freed = fill(&arena, lines).into_iter().enumerate().filter(|(at, _)| at % 8 != 7);
+            arena.free_all(freed.map(|(_, block)| block));
+        }
+        fill(&arena, 64);
+        assert!(arena.used_bytes() < 1024 * LINE_BYTES);
+        let text = refused(&arena, 64 * LINE_WORDS);
+        assert!(text.contains("it grows to twice live_bytes_max"), "{text}");
     }
 
     #[test]

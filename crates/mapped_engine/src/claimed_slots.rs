@@ -132,7 +132,7 @@ impl ClaimedSlots {
         live.words().check_current()?;
         // What a process left that is gone.
         slots_of(&live, claim).for_each(ReaderSlot::end);
-        live.held_word(claim).store(0, Ordering::Relaxed);
+        live.retained_word(claim).store(0, Ordering::Relaxed);
         live.claim_word(claim).store(process.into(), Ordering::Release);
         Ok(Self { live, claim, process, clock, use_of_slots: Mutex::default(), lock: Some(lock) })
     }

@@ -9,7 +9,7 @@
 //!    4      groups: one more than the highest
 //!    5      catalogue: the line of its block:32 | how often it changed:32   shared_catalogue.rs
 //!    8..16  claims: for each the process that has its slots here, or 0   claimed_slots.rs
-//!   16..24  held: bytes that wait for the snapshots of each claim           live_writer.rs
+//!   16..24  retained: bytes that wait for the snapshots of each claim       live_writer.rs
 //!   24..64  zero
 //!   64..    slots, two a line                                            slots.rs
 //!   then    directory of groups: 1,024 words, 128 lines                  group.rs
@@ -17,14 +17,14 @@
 //! ```
 //!
 //! The writer makes `live` anew whenever it opens the database; nothing in it is ever durable. Only the writer stores in
-//! it, but for the slots and claims of readers; one that claims also clears what was held back by that claim. W, R and the era only grow, and each has a line of its own, since all readers look
-//! at them.
+//! it, but for the slots and claims of readers; one that claims also clears the retained bytes of that claim. W, R and the era only
+//! grow, and each has a line of its own, since all readers look at them.
 //!
 //! State and head: the writer stores everything else, then the state (Release); who joins loads the state (Acquire)
 //! first.
 
 use crate::live_head::{
-    CLAIMS_LINE, CLOSED, GROUP_PAGES, HELD_LINE, LiveHead, SLOTS_LINE, SLOTS_PER_PROCESS, STATE_WORD,
+    CLAIMS_LINE, CLOSED, GROUP_PAGES, LiveHead, RETAINED_LINE, SLOTS_LINE, SLOTS_PER_PROCESS, STATE_WORD,
     made_anew,
 };
 use crate::words::{LINE_WORDS, LineNumber, SharedWords};
@@ -267,8 +267,8 @@ impl Live {
     /// # Panics
     /// As [`Live::claim_word`].
     #[must_use]
-    pub fn held_word(&self, claim: u32) -> &AtomicU64 {
-        self.word_of_claim(HELD_LINE, claim)
+    pub fn retained_word(&self, claim: u32) -> &AtomicU64 {
+        self.word_of_claim(RETAINED_LINE, claim)
     }
 
     /// The word of `claim` in the lines from `first` on, a word for each.

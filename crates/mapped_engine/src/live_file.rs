@@ -8,8 +8,8 @@
 //! A process that has an older `live` open keeps it until it lets go: the file is another one then, not this one made shorter. It
 //! learns from the state that another opening follows; whether the name still is that of the same opening's file, it looks up.
 
-use crate::live_head::{CLOSED, LiveHead, STATE_WORD, made_anew};
-use crate::words::{LINE_WORDS, Region, RegionSource};
+use crate::live_head::{CLOSED, LiveHead, MAGIC, STATE_WORD, made_anew};
+use crate::words::{LINE_BYTES, LINE_WORDS, Region, RegionSource};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_storage::io::directory::{Directory, File, OpenMode};
 use evergraph_storage::io::error::IoError;
@@ -114,18 +114,22 @@ pub(crate) fn read_head(file: &dyn File) -> Result<LiveHead> {
     LiveHead::decode(std::array::from_fn(|at| u64::from_ne_bytes(words[at])), file.path())
 }
 
-/// Tells those who read what an earlier opening left, perhaps by a crash, that another one follows: nobody else will. What is no
-/// `live` has no readers.
+/// Tells those who read what an earlier opening left, perhaps by a crash, that another one follows: nobody else will. It may have
+/// been of another format, or from before the machine was started again: the magic alone decides. What is no `live` has no readers.
 fn close_left(directory: &dyn Directory) -> Result<()> {
     if !directory.exists(FILE_NAME)? {
         return Ok(());
     }
     let file = directory.open(FILE_NAME, OpenMode::ReadWrite).map_err(not_replaced)?;
-    match read_head(&*file) {
-        Ok(_) => Ok(file.write_at(&CLOSED.to_ne_bytes(), (STATE_WORD * WORD_BYTES) as u64)?),
-        Err(error) if error.kind() == ErrorKind::Io => Err(error),
-        Err(_) => Ok(()),
+    if file.len()? < LINE_BYTES {
+        return Ok(());
     }
+    let mut magic = [0; WORD_BYTES];
+    file.read_at(&mut magic, 0)?;
+    if u64::from_ne_bytes(magic) == MAGIC {
+        file.write_at(&CLOSED.to_ne_bytes(), (STATE_WORD * WORD_BYTES) as u64)?;
+    }
+    Ok(())
 }
 
 impl RegionSource for LiveFile {
@@ -267,6 +271,27 @@ mod tests {
         assert!(!joined.is_open() && next.is_open());
         directory.remove(FILE_NAME).unwrap();
         assert_eq!(joined.words().check_current().unwrap_err().kind(), ErrorKind::Busy);
+    }
+
+    /// A program of another version was killed: its readers learn that another opening follows, although this version does not
+    /// know what else lies in their file.
+    #[test]
+    fn a_file_of_another_format_is_closed_before_another_one_takes_its_place() {
+        let place = tempfile::tempdir().unwrap();
+        let disk: Arc<dyn Directory> = Arc::new(DiskDirectory::open(place.path()).unwrap());
+        let memory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new("db"));
+        for directory in [disk, memory] {
+            let live = made(&directory, 7);
+            live.open();
+            let joined = join(&directory).unwrap();
+            let line = joined.words().line(LineNumber(0)).unwrap();
+            line[1].store(3, Ordering::Release);
+            assert_eq!(join(&directory).unwrap_err().kind(), ErrorKind::Invalid);
+            assert!(joined.is_open());
+            LiveFile::create(directory).unwrap();
+            assert_eq!(line[STATE_WORD].load(Ordering::Acquire), CLOSED, "its readers read it for ever");
+            assert!(!joined.is_open());
+        }
     }
 
     #[test]

@@ -11,6 +11,9 @@
 //!    7      slots
 //! ```
 //!
+//! The magic, where the state is, and the state of a closed `live` are the same in every format: a process that opens the database
+//! closes what one of another format left, so that its readers look for the next (live_file.rs).
+//!
 //! What a process left before the machine was started again may not be what it stored, since nothing here is synced, and another
 //! process can have its pid by now: so the start of the machine stands beside the pid.
 
@@ -21,19 +24,19 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// "evg live", little-endian.
-const MAGIC: u64 = u64::from_le_bytes(*b"evg live");
+/// "evg live", little-endian. The same in every format.
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"evg live");
 /// The form that this page describes.
 const FORMAT: u64 = 4;
 
-/// The word of line 0 that has the state.
+/// The word of line 0 that has the state. The same in every format.
 pub(crate) const STATE_WORD: usize = 5;
-/// The state of a `live` in which nothing more is written.
+/// The state of a `live` in which nothing more is written. The same in every format.
 pub(crate) const CLOSED: u64 = 3;
 /// The line of the first claims.
 pub(crate) const CLAIMS_LINE: u32 = 8;
-/// The line of the bytes that wait for the first claims.
-pub(crate) const HELD_LINE: u32 = 16;
+/// The line of the bytes that are retained for the first claims.
+pub(crate) const RETAINED_LINE: u32 = 16;
 /// The line of the first slots: byte 4,096.
 pub(crate) const SLOTS_LINE: u32 = 64;
 /// Words of the directory of groups: whole lines, the last for the group of indexes.

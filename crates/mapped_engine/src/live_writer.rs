@@ -3,7 +3,7 @@
 //! ```text
 //! commit    reserve blocks | latch: append to every segment, W | ... synced: R
 //! merge     runs, bodies (merge.rs)
-//! reclaim   the era that goes on; own snapshots; R; scan all slots; free what nobody needs; tell what the others hold back
+//! reclaim   the era that goes on; own snapshots; R; scan all slots; free what nobody needs; store the retained bytes
 //! ```
 //!
 //! Lock order, outermost first: merging of a segment or of its runs, adding to a group, the commit latch, the registry of
@@ -23,7 +23,7 @@ use crate::retired::{OwnSnapshots, RetiredList};
 use crate::segment::LiveSegment;
 use crate::segment_state::{SegmentMemory, WaitingRecords};
 use crate::shared_record::SharedRecord;
-use crate::slots::{ActiveSlot, HeldBytes, Replacement, SlotHolder, SnapshotNeeds};
+use crate::slots::{ActiveSlot, Replacement, RetainedBytes, SlotHolder, SnapshotNeeds};
 use crate::version::BodyPlace;
 use crate::words::LINE_WORDS;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -275,24 +275,26 @@ impl LiveWriter {
     /// Call it at least once in some thousand merges of a segment: until then its old versions make a walk longer.
     pub fn reclaim(&self) -> Vec<BodyPlace> {
         let pass = self.passes_begun.fetch_add(1, Ordering::AcqRel);
-        let is_first = self.passes_ended.load(Ordering::Acquire) == pass;
+        let is_alone = self.passes_ended.load(Ordering::Acquire) == pass;
         // Before all else: what is replaced from now on isn't looked at.
         let ended = self.live.era();
         let (readable, own) = (self.live.readable(), self.own.open());
         let needs = SnapshotNeeds::scan(self.live.slot_words(), &own, readable);
         let mut bodies = self.retired.free(&needs, ended, &self.arena);
-        let mut held = HeldBytes::default();
-        self.retired.add_held(&needs, &mut held);
+        // Nobody asks for what this process' own snapshots retain.
+        let mut retained = (is_alone && !needs.active_slots().is_empty()).then(RetainedBytes::default);
+        if let Some(retained) = &mut retained {
+            self.retired.add_retained(&needs, retained);
+        }
         let segments = std::mem::take(&mut *self.with_past.lock());
         let (memory, mut freed) = (self.memory(), Vec::new());
         for segment in segments {
             // Before its past is looked at: who replaces a body meanwhile lists it again.
             segment.unlist();
-            let is_left = segment.free_past(&memory, &needs, ended, &mut freed);
+            let is_left = segment.free_past(&memory, &needs, ended, &mut freed, retained.as_mut());
             // Many properties can be among it: nobody waits for a lock of the segment meanwhile.
             bodies.extend(freed.drain(..).filter_map(|content| content.free(&self.arena)));
             if is_left {
-                segment.add_held(&needs, &mut held);
                 self.keep_past(&segment);
                 // Another pass may have met an empty list meanwhile.
                 if segment.is_ahead() {
@@ -301,15 +303,16 @@ impl LiveWriter {
             }
         }
         // Of two passes each took some of the segments.
-        if is_first && self.passes_begun.load(Ordering::Acquire) == pass + 1 {
-            self.tell_held(&needs, &held);
+        if is_alone && self.passes_begun.load(Ordering::Acquire) == pass + 1 {
+            self.store_retained_bytes(&needs, &retained.unwrap_or_default());
         }
         self.passes_ended.fetch_add(1, Ordering::AcqRel);
         bodies
     }
 
-    /// Says in `live` how many bytes wait for the snapshots of each process that reads.
-    fn tell_held(&self, needs: &SnapshotNeeds, held: &HeldBytes) {
+    /// Stores in `live` how many bytes wait for the snapshots of each process that reads. Processes whose snapshots have one era and
+    /// S need the same: each gets all of it.
+    fn store_retained_bytes(&self, needs: &SnapshotNeeds, retained: &RetainedBytes) {
         let mut slots = needs.active_slots();
         for claim in 0..self.live.head().slots / SLOTS_PER_PROCESS {
             let end = ((claim + 1) * SLOTS_PER_PROCESS) as usize;
@@ -320,8 +323,8 @@ impl LiveWriter {
             snapshots.sort_unstable();
             // What one snapshot needs, the process that has it in two slots doesn't need twice.
             snapshots.dedup();
-            let bytes = snapshots.iter().map(|(era, snapshot)| held.of(*era, *snapshot)).sum();
-            self.live.held_word(claim).store(bytes, Ordering::Relaxed);
+            let bytes = snapshots.iter().map(|(era, snapshot)| retained.of(*era, *snapshot)).sum();
+            self.live.retained_word(claim).store(bytes, Ordering::Relaxed);
         }
     }
 
@@ -362,7 +365,10 @@ impl LiveWriter {
         let Some(oldest) = oldest else { return error };
         let SlotHolder { process, begun } = oldest.holder;
         let age = (self.clock.wall() / 1_000_000_000).saturating_sub(i64::from(begun)).max(0);
-        let held = format!("snapshot {} of process {process}, {age} s old, is the oldest", oldest.snapshot);
-        Error::new(error.kind(), format!("{error}; {held}: end it, or raise the limit"))
+        let snapshot = format!("snapshot {} of process {process}, {age} s old", oldest.snapshot);
+        Error::new(
+            error.kind(),
+            format!("{error}; {snapshot}, is the oldest, and what it needs is kept: end it"),
+        )
     }
 }

@@ -13,7 +13,7 @@
 
 use crate::arena::{Arena, ArenaBlock};
 use crate::live::Live;
-use crate::slots::{HeldBytes, Replacement, SnapshotNeed, SnapshotNeeds};
+use crate::slots::{Replacement, RetainedBytes, SnapshotNeed, SnapshotNeeds};
 use crate::version::BodyPlace;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::sync::Mutex;
@@ -153,14 +153,14 @@ impl RetiredList {
     }
 
     /// Counts what the last pass kept for each snapshot, by what that pass knew. Cost: a look at each of those snapshots.
-    pub fn add_held(&self, needs: &SnapshotNeeds, held: &mut HeldBytes) {
+    pub fn add_retained(&self, needs: &SnapshotNeeds, retained: &mut RetainedBytes) {
         let kept = self.kept.lock();
         for (snapshot, needed) in &kept.content {
             if let Some((era, timestamp)) = *snapshot {
-                held.add(SnapshotNeed::Of(era, timestamp), needed.bytes);
+                retained.add(SnapshotNeed::Of(era, timestamp), needed.bytes);
             }
         }
-        held.add(needs.need_of_lines(), kept.line_bytes);
+        retained.add(needs.need_of_lines(), kept.line_bytes);
     }
 
     /// The era in which the newest of it was replaced. Cost: a look at all of it.
@@ -301,6 +301,7 @@ mod tests {
         list.add_content(replaced(5), RetiredContent::default());
         assert_eq!(list.count(), 0);
     }
+
     /// A snapshot that is open for an hour: what it needs is not looked through in each pass, and goes when it ends.
     #[test]
     fn what_a_snapshot_holds_back_is_looked_at_again_when_it_has_ended() {
@@ -331,9 +332,9 @@ mod tests {
             assert!(others <= 2, "{others} entries are looked at in each pass");
             assert_eq!(kept.lines.len() as u64, era - 3, "it walks past all of them");
             drop(kept);
-            let mut held = HeldBytes::default();
-            list.add_held(&needs, &mut held);
-            assert_eq!(held.of(long.0, long.1), (of_long + era - 3) * 64, "bytes that wait for it");
+            let mut retained = RetainedBytes::default();
+            list.add_retained(&needs, &mut retained);
+            assert_eq!(retained.of(long.0, long.1), (of_long + era - 3) * 64, "bytes that wait for it");
         }
         assert_eq!(freed_early, 197);
         let needs = SnapshotNeeds::scan(&[], &[], Timestamp(2000));

@@ -25,7 +25,7 @@ use crate::run::run_words;
 use crate::segment_history::SegmentHistory;
 use crate::segment_state::{AppendStep, RunBlock, SegmentMemory, SegmentState, TailBlock, WaitingRecords};
 use crate::shared_record::PlacedRecord;
-use crate::slots::{HeldBytes, Replacement, SnapshotNeeds};
+use crate::slots::{Replacement, RetainedBytes, SnapshotNeed, SnapshotNeeds};
 use crate::tail::{TAIL_CAPACITY, tail_words};
 use crate::version::{BodyPlace, RUNS_MAX, SegmentVersion, skip_to};
 use crate::version_reference::VersionReference;
@@ -481,8 +481,8 @@ impl LiveSegment {
         self.refer_to(memory, state.line, &state.version);
     }
 
-    /// Lets snapshots that begin find `version`, which is stored in `line`, of other processes and of this one, and then ends the
-    /// era: which one that is.
+    /// Lets snapshots that begin find `version`, which is stored in `line`, of other processes and of this one. Ends the era and
+    /// returns it.
     fn refer_to(&self, memory: &SegmentMemory<'_>, line: ArenaBlock, version: &SegmentVersion) -> u64 {
         self.reference.refer_to(memory.live.words(), line.line);
         let early = planted(Bug::PresentAfterEra).then(|| {
@@ -515,19 +515,24 @@ impl LiveSegment {
     }
 
     /// Takes out what nobody needs of versions with older bases that were replaced before the era `ended`; whether some
-    /// remain. What they had goes into `freed`, for the caller to free.
+    /// remain. What they had goes into `freed`, for the caller to free; what remains counts in `retained`.
     pub(crate) fn free_past(
         &self,
         memory: &SegmentMemory<'_>,
         needs: &SnapshotNeeds,
         ended: u64,
         freed: &mut Vec<RetiredContent>,
+        mut retained: Option<&mut RetainedBytes>,
     ) -> bool {
         let mut state = self.state.lock();
         let mut past = self.past.lock();
         let mut at = 0;
-        while at < past.len() {
-            if past[at].is_ahead || past[at].replaced.era >= ended || needs.content(past[at].replaced) {
+        while let Some(version) = past.get(at) {
+            let need = needs.need(version.replaced);
+            if version.is_ahead || version.replaced.era >= ended || need != SnapshotNeed::Nobody {
+                if let Some(retained) = retained.as_deref_mut() {
+                    retained.add(need, version.content.bytes() + version.line.bytes());
+                }
                 at += 1;
                 continue;
             }
@@ -545,13 +550,6 @@ impl LiveSegment {
             memory.retired.add_line(gone.replaced, gone.line);
         }
         !past.is_empty()
-    }
-
-    /// Counts what is kept of versions with older bases for the snapshots that need them.
-    pub(crate) fn add_held(&self, needs: &SnapshotNeeds, held: &mut HeldBytes) {
-        for past in self.past.lock().iter() {
-            held.add(needs.need(past.replaced), past.content.bytes() + past.line.bytes());
-        }
     }
 
     /// Ends the era of versions that a load replaced, if R has reached it; whether some still wait for that. With the registry

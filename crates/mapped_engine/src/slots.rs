@@ -180,13 +180,14 @@ pub enum SnapshotNeed {
     Unknown,
 }
 
-/// How many bytes wait for each open snapshot, by its era and S. What several need counts for the one with the oldest era.
+/// How many bytes wait for each open snapshot, by its era and S: those of one era and S share one count. What several need counts for
+/// the one with the oldest era.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct HeldBytes {
+pub struct RetainedBytes {
     by_snapshot: BTreeMap<(u64, Timestamp), u64>,
 }
 
-impl HeldBytes {
+impl RetainedBytes {
     /// Counts `bytes` for the snapshot that needs them; for none if nobody knows which that is.
     pub fn add(&mut self, need: SnapshotNeed, bytes: u64) {
         if let SnapshotNeed::Of(era, snapshot) = need {
@@ -282,7 +283,7 @@ impl SnapshotNeeds {
         }
     }
 
-    /// Who walks past what is replaced from now on, to something older: the snapshot with the oldest era.
+    /// The snapshot that keeps retired lines: the one with the oldest era.
     #[must_use]
     pub fn need_of_lines(&self) -> SnapshotNeed {
         match self.open.first() {

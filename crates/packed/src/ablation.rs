@@ -74,7 +74,7 @@ impl Ablation {
     /// What a root stores; `None` for bits that are not known.
     pub(crate) fn of_bits(bits: u32) -> Option<Self> {
         let is_set = |bit: u32| bits >> bit & 1 == 1;
-        (bits < 8).then(|| Self {
+        (bits <= Self::ALL.bits()).then(|| Self {
             taken_slot: if is_set(0) { TakenSlot::Shifted } else { TakenSlot::Logged },
             undo: if is_set(1) { UndoKind::Journal } else { UndoKind::Slots },
             placement: if is_set(2) { Placement::File } else { Placement::Memory },

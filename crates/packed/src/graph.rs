@@ -95,8 +95,8 @@ impl<M: Memory> PackedGraph<M> {
     /// any other one in that of its array.
     ///
     /// # Errors
-    /// `not_found` if no graph was created here; `corrupt`, naming region and place, if it is damaged; errors of the
-    /// memory.
+    /// `not_found` if no graph was created here; `corrupt`, naming region and place, if it is damaged; `invalid` if
+    /// something else lies there, or a graph of a newer version; errors of the memory.
     pub fn open(memory: M, reopening: Reopening) -> Result<(Self, Found)> {
         let (array, found) = PackedArray::open(memory, reopening)?;
         Ok((Self::of(array), found))

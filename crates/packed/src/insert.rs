@@ -59,13 +59,14 @@ impl<M: Memory> PackedArray<M> {
         }
         let mut state = self.sections[section].lock();
         let outcome = self.insert_with_room(source, value, section, &mut state)?;
-        debug_assert_eq!(outcome, Outcome::Inserted, "the section has room, and the list a gap if need be");
+        // In release builds as well: an edge that is not there must not be reported as durable.
+        assert_eq!(outcome, Outcome::Inserted, "the section has room, and the list a gap without logs");
         Ok(())
     }
 
     /// Whether an edge may go into its slot alone.
     #[inline]
-    fn has_no_logs(&self) -> bool {
+    pub(crate) fn has_no_logs(&self) -> bool {
         self.layout().sizes.ablation.taken_slot == TakenSlot::Shifted
     }
 

@@ -109,7 +109,8 @@ impl<M: Memory> PackedArray<M> {
     /// The graph that was created in `memory`.
     ///
     /// # Errors
-    /// `not_found` if none was; `corrupt`, naming region and place, if it is damaged; errors of reading and of freeing.
+    /// `not_found` if none was; `corrupt`, naming region and place, if it is damaged; `invalid` if something else lies there,
+    /// or a graph of a newer version; errors of reading and of freeing.
     pub(crate) fn open(memory: M, reopening: Reopening) -> Result<(Self, Found)> {
         if !Root::is_there(&memory)? {
             let text = "open a packed graph: none was created here, or not to its end; create one";
@@ -230,6 +231,10 @@ impl<M: Memory> PackedArray<M> {
                 return Err(self.damaged(layout.log(section), &problem));
             };
             let found: Vec<_> = records(&self.region, &layout, section, log_generation).collect();
+            if self.has_no_logs() && !found.is_empty() {
+                let problem = format!("the log of section {section} has records, but the graph has no logs");
+                return Err(self.damaged(layout.log(section), &problem));
+            }
             for (index, record) in found.iter().enumerate() {
                 let is_edge = match Slot::of(record.slot) {
                     Slot::Edge(target) | Slot::Tombstone(target) => (target as usize) < self.vertices.len(),

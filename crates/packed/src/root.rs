@@ -82,25 +82,34 @@ impl Root {
         words
     }
 
-    fn of_words(words: [u64; LINE_WORDS]) -> Option<Self> {
+    /// The root that these words are; `None` if they are none or not whole.
+    ///
+    /// # Errors
+    /// `invalid` for a whole root with components that this version does not know.
+    fn of_words(words: [u64; LINE_WORDS]) -> Result<Option<Self>> {
         if words[0] == 0 || words[CHECKED] != u64::from(checksum(words[..CHECKED].iter().copied())) {
-            return None;
+            return Ok(None);
         }
         let (high, low) = (|word: u64| (word >> 32) as u32, |word: u64| word as u32);
+        let bits = high(words[6]);
+        let ablation = Ablation::of_bits(bits).ok_or_else(|| {
+            let known = Ablation::ALL.bits();
+            Error::invalid(format!("the root has ablation bits {bits}, this version knows 0 to {known}"))
+        })?;
         let sizes = Sizes {
             slots: words[2],
             sections: high(words[3]),
             section_vertices: low(words[3]),
             log_records: high(words[4]),
             undo_slots: low(words[4]),
-            ablation: Ablation::of_bits(high(words[6]))?,
+            ablation,
         };
-        sizes.are_valid().then(|| Self {
+        Ok(sizes.are_valid().then(|| Self {
             sequence: words[0],
             region: words[1],
             layout: Layout::of(sizes),
             saved: (words[5] != 0).then_some(Saved { region: words[5], checksum: words[6] as u32 }),
-        })
+        }))
     }
 
     /// Makes this the root, durably.
@@ -117,7 +126,7 @@ impl Root {
     ///
     /// # Errors
     /// `not_found` if no graph was created here, or not to its end; `corrupt` if neither root is whole; `invalid` if
-    /// something else lies here.
+    /// something else lies here, or a graph of a newer version.
     pub(crate) fn load<M: Memory>(memory: &M, region: &M::Region) -> Result<Self> {
         let name = memory.name_of(ROOT_REGION);
         if region.words() < 3 * LINE_WORDS {
@@ -133,9 +142,11 @@ impl Root {
             let text = format!("{name} is no packed graph: it begins with {magic:#018x}, not {MAGIC:#018x}");
             return Err(Error::invalid(text));
         }
-        let line =
-            |line: usize| Self::of_words(std::array::from_fn(|at| region.load(line * LINE_WORDS + at)));
-        let newest = line(1).into_iter().chain(line(2)).max_by_key(|root| root.sequence);
+        let line = |line: usize| {
+            let words = std::array::from_fn(|at| region.load(line * LINE_WORDS + at));
+            Self::of_words(words).map_err(|error| error.context(format!("{name} at byte {}", 64 * line)))
+        };
+        let newest = line(1)?.into_iter().chain(line(2)?).max_by_key(|root| root.sequence);
         let regions = || memory.numbers().unwrap_or_default();
         newest.ok_or_else(|| {
             let text =
@@ -199,6 +210,30 @@ mod tests {
             memory.ignore();
             assert_eq!(Root::load(&memory, &region).unwrap(), root(sequence));
         }
+    }
+
+    #[test]
+    fn a_root_of_a_newer_version_is_refused_and_not_taken_for_a_torn_one() {
+        let memory = SimulatedMemory::new(Domain::Adr);
+        let mut medium = Medium::new(memory.clone());
+        let region = root(1).create(&mut medium).unwrap();
+        root(2).store(&mut medium, &region);
+        let sum = |words: &[u64]| u64::from(checksum(words[..CHECKED].iter().copied()));
+        let mut words = root(2).words();
+        words[6] |= 8 << 32;
+        words[CHECKED] = sum(&words);
+        for (at, word) in words.into_iter().enumerate() {
+            memory.damage(ROOT_REGION, LINE_WORDS + at, word);
+        }
+        let refusal = Root::load(&memory, &region).unwrap_err();
+        assert_eq!(refusal.kind(), ErrorKind::Invalid);
+        assert_eq!(
+            refusal.to_string(),
+            "region 0 at byte 64: the root has ablation bits 10, this version knows 0 to 7"
+        );
+        // The same bits, torn: the root before counts.
+        memory.damage(ROOT_REGION, LINE_WORDS + CHECKED, sum(&words) ^ 1);
+        assert_eq!(Root::load(&memory, &region).unwrap(), root(1));
     }
 
     #[test]

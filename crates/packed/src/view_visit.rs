@@ -53,6 +53,51 @@ fn with_copies(buffer: &mut PieceBuffer, visit: impl FnOnce(&mut ListCopies) -> 
     visited
 }
 
+/// The next lists of a run.
+struct ListBatch<'a, const SIDES: usize> {
+    /// The vertex with the first of them.
+    first: u32,
+    /// How many are copied. If none is, the first vertex is to be visited by itself, its lists in parts of `list_max`.
+    count: usize,
+    lists: &'a [[CopiedList; RUN_LISTS]; SIDES],
+    /// Source and target of each record that was copied apart from its list.
+    records: [Range<usize>; SIDES],
+    list_max: u32,
+}
+
+/// Copies the lists of a run of vertices in each of `caches` by `copy`, batch by batch, and calls `visit` with each batch, until
+/// it stops.
+#[inline]
+fn visit_batches<M: Memory, C, V, const SIDES: usize>(
+    caches: [&DegreeCache<M>; SIDES],
+    range: Range<u32>,
+    buffer: &mut PieceBuffer,
+    copy: C,
+    mut visit: V,
+) -> Result<()>
+where
+    C: Fn(&PackedArray<M>, u32, &[u32], &mut ListCopies, &mut [CopiedList]) -> Result<Range<usize>>,
+    V: FnMut(ListBatch<'_, SIDES>, &mut ListCopies) -> Result<Visit>,
+{
+    with_copies(buffer, |copies| {
+        let mut lists: [[CopiedList; RUN_LISTS]; SIDES] =
+            std::array::from_fn(|_| std::array::from_fn(|_| CopiedList::default()));
+        let (mut next, mut is_ended_early) = (range.start, false);
+        while next < range.end {
+            copies.clear();
+            let list_max = list_max(is_ended_early);
+            let (count, records) = copy_next(caches, next..range.end, list_max, copies, &mut lists, &copy)?;
+            match visit(ListBatch { first: next, count, lists: &lists, records, list_max }, copies)? {
+                Visit::Continue => is_ended_early = false,
+                Visit::NextVertex => is_ended_early = true,
+                Visit::Stop => return Ok(()),
+            }
+            next += count.max(1) as u32;
+        }
+        Ok(())
+    })
+}
+
 /// Calls `visitor` with the lists of a run of vertices in each of `caches`, which have the same vertices.
 #[inline]
 pub(crate) fn visit_run<M: Memory, F, const SIDES: usize>(
@@ -64,54 +109,41 @@ pub(crate) fn visit_run<M: Memory, F, const SIDES: usize>(
 where
     F: FnMut(u32, Piece<'_>) -> Visit,
 {
-    with_copies(buffer, |copies| {
-        let mut lists: [[CopiedList; RUN_LISTS]; SIDES] =
-            std::array::from_fn(|_| std::array::from_fn(|_| CopiedList::default()));
-        let (mut next, mut is_ended_early) = (range.start, false);
-        while next < range.end {
-            copies.clear();
-            let list_max = list_max(is_ended_early);
-            let rest = next..range.end;
-            let count = copy_next(
-                caches,
-                rest,
-                list_max,
-                copies,
-                &mut lists,
-                |_, array, first, elements, copies, lists| array.copy_run(first, elements, copies, lists),
-            )?;
-            is_ended_early = false;
-            if count == 0 {
-                match visit_one(caches, next, list_max, copies, &mut visitor)? {
-                    Visit::Continue => {}
-                    Visit::NextVertex => is_ended_early = true,
-                    Visit::Stop => return Ok(()),
-                }
-                next += 1;
+    visit_batches(
+        caches,
+        range,
+        buffer,
+        |array, first, elements, copies, lists| {
+            array.copy_run(first, elements, copies, lists)?;
+            Ok(0..0)
+        },
+        |batch, copies| {
+            if batch.count == 0 {
+                return visit_one(caches, batch.first, batch.list_max, copies, &mut visitor);
             }
-            for at in 0..count {
-                'sides: for lists in &lists {
+            let mut wanted = Visit::Continue;
+            for at in 0..batch.count {
+                'sides: for lists in batch.lists {
                     let CopiedList { array, log } = &lists[at];
                     for (part, is_needed) in [(array, true), (log, !log.is_empty())] {
                         if !is_needed {
                             continue;
                         }
                         let list = copies.targets(part.start as usize..part.end as usize);
-                        match visitor(next + at as u32, piece(list)) {
+                        match visitor(batch.first + at as u32, piece(list)) {
                             Visit::Continue => {}
                             Visit::NextVertex => {
-                                is_ended_early = true;
+                                wanted = Visit::NextVertex;
                                 break 'sides;
                             }
-                            Visit::Stop => return Ok(()),
+                            Visit::Stop => return Ok(Visit::Stop),
                         }
                     }
                 }
             }
-            next += count as u32;
-        }
-        Ok(())
-    })
+            Ok(wanted)
+        },
+    )
 }
 
 /// As [`visit_run`], but each record that the logs have of a run comes by itself, before the lists of the run. That saves
@@ -126,66 +158,52 @@ pub(crate) fn visit_run_in_pieces<M: Memory, F, const SIDES: usize>(
 where
     F: FnMut(u32, Piece<'_>, Turn),
 {
-    with_copies(buffer, |copies| {
-        let mut lists: [[CopiedList; RUN_LISTS]; SIDES] =
-            std::array::from_fn(|_| std::array::from_fn(|_| CopiedList::default()));
-        let mut records: [Range<usize>; SIDES] = std::array::from_fn(|_| 0..0);
-        let mut next = range.start;
-        while next < range.end {
-            copies.clear();
-            let rest = next..range.end;
-            let count = copy_next(
-                caches,
-                rest,
-                LONG_LIST_ELEMENTS,
-                copies,
-                &mut lists,
-                |side, array, first, elements, copies, lists| {
-                    array.copy_arrays(first, elements, copies, lists);
-                    records[side] = array.copy_records(first, elements, copies)?;
-                    Ok(())
-                },
-            )?;
-            if count == 0 {
+    visit_batches(
+        caches,
+        range,
+        buffer,
+        |array, first, elements, copies, lists| {
+            array.copy_arrays(first, elements, copies, lists);
+            array.copy_records(first, elements, copies)
+        },
+        |batch, copies| {
+            if batch.count == 0 {
                 let mut in_order = |vertex: u32, list: Piece<'_>| {
                     visitor(vertex, list, Turn::InOrder);
                     Visit::Continue
                 };
-                visit_one(caches, next, LONG_LIST_ELEMENTS, copies, &mut in_order)?;
-                next += 1;
-                continue;
+                return visit_one(caches, batch.first, batch.list_max, copies, &mut in_order);
             }
-            for records in &records {
+            for records in &batch.records {
                 let (pairs, _) = copies.targets(records.clone()).as_chunks::<2>();
                 for [source, target] in pairs {
                     visitor(*source, piece(std::slice::from_ref(target)), Turn::Apart);
                 }
             }
-            for at in 0..count {
-                for lists in &lists {
+            for at in 0..batch.count {
+                for lists in batch.lists {
                     let CopiedList { array, .. } = &lists[at];
                     let list = copies.targets(array.start as usize..array.end as usize);
-                    visitor(next + at as u32, piece(list), Turn::InOrder);
+                    visitor(batch.first + at as u32, piece(list), Turn::InOrder);
                 }
             }
-            next += count as u32;
-        }
-        Ok(())
-    })
+            Ok(Visit::Continue)
+        },
+    )
 }
 
-/// Has `copy` copy the lists of the first vertices of `range`, side by side; of how many. Of none, if the first has a long
-/// list or a tombstone.
+/// Copies the lists of the first vertices of `range` by `copy`, side by side; of how many, and the records that it copied apart.
+/// Of none, if the first has a long list or a tombstone.
 fn copy_next<M: Memory, C, const SIDES: usize>(
     caches: [&DegreeCache<M>; SIDES],
     range: Range<u32>,
     list_max: u32,
     copies: &mut ListCopies,
     lists: &mut [[CopiedList; RUN_LISTS]; SIDES],
-    mut copy: C,
-) -> Result<usize>
+    copy: C,
+) -> Result<(usize, [Range<usize>; SIDES])>
 where
-    C: FnMut(usize, &PackedArray<M>, u32, &[u32], &mut ListCopies, &mut [CopiedList]) -> Result<()>,
+    C: Fn(&PackedArray<M>, u32, &[u32], &mut ListCopies, &mut [CopiedList]) -> Result<Range<usize>>,
 {
     let arrays = caches.map(|cache| cache.array.read());
     let first = range.start as usize;
@@ -200,11 +218,12 @@ where
         })
     };
     let count = (range.start..end).take_while(|vertex| fits(*vertex)).count();
+    let mut records: [Range<usize>; SIDES] = std::array::from_fn(|_| 0..0);
     for (side, lists) in lists.iter_mut().enumerate() {
         let elements = &caches[side].elements[first..first + count];
-        copy(side, &arrays[side], range.start, elements, copies, lists)?;
+        records[side] = copy(&arrays[side], range.start, elements, copies, lists)?;
     }
-    Ok(count)
+    Ok((count, records))
 }
 
 /// Calls `visitor` with the lists of chosen vertices in each of `caches`, which have the same vertices.

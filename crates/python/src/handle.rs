@@ -14,6 +14,7 @@
 use crate::error::exception;
 use evergraph::{Database, EngineKind, Error, ErrorKind, Options, Result};
 use pyo3::prelude::*;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process;
@@ -84,14 +85,14 @@ pub struct Setting {
     /// What was chosen, if anything was.
     pub asked: Option<String>,
     /// What it is otherwise.
-    pub default: &'static str,
+    pub default: Cow<'static, str>,
 }
 
 impl Setting {
     /// What it is.
     #[must_use]
     pub fn value(&self) -> &str {
-        self.asked.as_deref().unwrap_or(self.default)
+        self.asked.as_deref().unwrap_or(&self.default)
     }
 }
 
@@ -123,7 +124,7 @@ impl OpenDatabase {
     pub fn in_memory(options: &Options, mut settings: Vec<Setting>) -> Result<Arc<Self>> {
         let database = Some(Database::in_memory_with(options)?);
         for setting in settings.iter_mut().filter(|setting| setting.name == "durability") {
-            setting.default = "none";
+            setting.default = "none".into();
         }
         Ok(Arc::new(Self { database, settings, place: None }))
     }
@@ -206,8 +207,8 @@ impl Drop for OpenDatabase {
 fn as_found(mut settings: Vec<Setting>, database: &Database) -> Vec<Setting> {
     for setting in &mut settings {
         match setting.name {
-            "engine" => setting.default = database.engine().name(),
-            "durability" if database.is_read_only() => setting.default = "none",
+            "engine" => setting.default = database.engine().name().into(),
+            "durability" if database.is_read_only() => setting.default = "none".into(),
             _ => {}
         }
     }

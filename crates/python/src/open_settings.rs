@@ -6,6 +6,7 @@ use crate::transaction_options::{isolation, seconds};
 use evergraph::{Durability, EngineKind, Options, PersistentMemory};
 use evergraph_replica::follow::options::SYNC_INTERVAL;
 use pyo3::prelude::*;
+use std::borrow::Cow;
 
 /// How a database is opened: what is `None` is as it is by default.
 #[derive(FromPyObject)]
@@ -126,9 +127,7 @@ impl OpenSettings {
     #[must_use]
     pub fn in_words(&self) -> Vec<Setting> {
         let words = |number: Option<f64>| number.map(|number| number.to_string());
-        let bytes = |number: Option<u64>| number.map(|number| number.to_string());
-        let threads = |number: Option<usize>| number.map(|number| number.to_string());
-        let setting = |name, asked, default| Setting { name, asked, default };
+        let defaults = Options::default();
         vec![
             // Always chosen: a database that is read here is not written.
             setting(READ_ONLY, Some(self.read_only.to_string()), "false"),
@@ -138,16 +137,26 @@ impl OpenSettings {
             setting("sync_interval", words(self.sync_interval), "0.1"),
             setting("isolation", self.isolation.clone(), "snapshot"),
             setting("transaction_timeout", words(self.transaction_timeout), "none"),
-            setting("transaction_bytes_max", bytes(self.transaction_bytes_max), "1073741824"),
+            number("transaction_bytes_max", self.transaction_bytes_max, defaults.transaction_bytes_max),
             setting("stall_max", words(self.stall_max), "10"),
-            setting("memory_limit", bytes(self.memory_limit), "none"),
-            setting("io_threads", threads(self.io_threads), "8"),
-            setting("compaction_threads", threads(self.compaction_threads), "1"),
-            setting("checkpoint_after_bytes", bytes(self.checkpoint_after_bytes), "33554432"),
-            setting("log_file_bytes", bytes(self.log_file_bytes), "67108864"),
-            setting("live_bytes_max", bytes(self.live_bytes_max), "4294967296"),
+            setting("memory_limit", self.memory_limit.map(|bytes| bytes.to_string()), "none"),
+            number("io_threads", self.io_threads, defaults.io_threads),
+            number("compaction_threads", self.compaction_threads, defaults.compaction_threads),
+            number("checkpoint_after_bytes", self.checkpoint_after_bytes, defaults.checkpoint_after_bytes),
+            number("log_file_bytes", self.log_file_bytes, defaults.log_file_bytes),
+            number("live_bytes_max", self.live_bytes_max, defaults.live_bytes_max),
         ]
     }
+}
+
+/// A choice in words, and what it is otherwise.
+fn setting(name: &'static str, asked: Option<String>, default: impl Into<Cow<'static, str>>) -> Setting {
+    Setting { name, asked, default: default.into() }
+}
+
+/// The same of a number.
+fn number<T: ToString + Copy>(name: &'static str, asked: Option<T>, default: T) -> Setting {
+    setting(name, asked.map(|asked| asked.to_string()), default.to_string())
 }
 
 /// The choice with this name.

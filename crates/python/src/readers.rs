@@ -28,7 +28,7 @@ fn processes<'py>(py: Python<'py>, found: &DatabaseProcesses) -> PyResult<Bound<
         entry.set_item("oldest_snapshot", oldest.map(|snapshot| snapshot.timestamp.0))?;
         let seconds = oldest.map(|snapshot| now.saturating_sub(snapshot.begun_unix_seconds.into()));
         entry.set_item("oldest_snapshot_seconds", seconds)?;
-        entry.set_item("held_bytes", reader.held_bytes)?;
+        entry.set_item("retained_bytes", reader.retained_bytes)?;
         Ok(entry)
     });
     let all = PyDict::new(py);

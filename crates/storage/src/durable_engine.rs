@@ -53,11 +53,13 @@ const COMPACTION_THREADS_MAX: usize = 16;
 pub const LIVE_BYTES_MAX: u64 = 4 << 30;
 /// The least of them: of less, little is left beside what each segment has there.
 const LIVE_BYTES_MAX_FLOOR: u64 = 16 << 20;
+/// The most of them: no file of changes is larger.
+const LIVE_BYTES_MAX_CEILING: u64 = 256 << 30;
 
 /// Refuses what no engine is opened with; see [`OpenContext`].
 ///
 /// # Errors
-/// `invalid` if `compaction_threads` is 0 or more than 16, or `live_bytes_max` less than 16 MiB.
+/// `invalid` if `compaction_threads` is 0 or more than 16; that of [`check_live_bytes_max`].
 pub fn check_engine_options(compaction_threads: usize, live_bytes_max: u64) -> Result<()> {
     if !(1..=COMPACTION_THREADS_MAX).contains(&compaction_threads) {
         let text = format!(
@@ -65,11 +67,20 @@ pub fn check_engine_options(compaction_threads: usize, live_bytes_max: u64) -> R
         );
         return Err(Error::invalid(text));
     }
-    if live_bytes_max < LIVE_BYTES_MAX_FLOOR {
-        let text = format!("live_bytes_max is {live_bytes_max}, but must be at least {LIVE_BYTES_MAX_FLOOR}");
-        return Err(Error::invalid(text));
-    }
-    Ok(())
+    check_live_bytes_max(live_bytes_max)
+}
+
+/// Refuses what `live_bytes_max` cannot be.
+///
+/// # Errors
+/// `invalid` for less than 16 MiB or more than 256 GiB.
+pub fn check_live_bytes_max(live_bytes_max: u64) -> Result<()> {
+    let bound = match live_bytes_max {
+        ..LIVE_BYTES_MAX_FLOOR => format!("at least {LIVE_BYTES_MAX_FLOOR}"),
+        LIVE_BYTES_MAX_FLOOR..=LIVE_BYTES_MAX_CEILING => return Ok(()),
+        _ => format!("at most {LIVE_BYTES_MAX_CEILING}"),
+    };
+    Err(Error::invalid(format!("live_bytes_max is {live_bytes_max}, but must be {bound}")))
 }
 
 /// A database that is being opened: its lock is held, its log not read yet.

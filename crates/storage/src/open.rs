@@ -100,7 +100,7 @@ pub struct OpenOptions {
     /// Overdue merges in the commit's own segments come first and are not limited by it.
     pub stall_max: Duration,
     /// Memory of changes that no merge has taken in yet, and of old versions that open snapshots need, in an engine that shares them
-    /// with other processes, in bytes; a commit beyond it is refused. Default: 4 GiB.
+    /// with other processes, in bytes, 16 MiB to 256 GiB; a commit beyond it is refused. Default: 4 GiB.
     pub live_bytes_max: u64,
 }
 

@@ -317,44 +317,75 @@ fn processes_are_told_with_their_snapshots() {
     writer.close().unwrap();
 }
 
-/// A pass that meets another, of the merge thread, counts nothing: the next one does.
+/// The bytes that wait for each reader, as soon as they are so. A pass that meets another, of the merge thread, stores nothing: the
+/// next one does.
+fn retained_when(
+    writer: &OpenStore<AnyEngine>,
+    directory: &Arc<dyn Directory>,
+    what: &str,
+    is_so: impl Fn(&[u64]) -> bool,
+) -> Vec<u64> {
+    let begun = Instant::now();
+    loop {
+        writer.store().engine().merge_everything();
+        let readers = processes(directory).unwrap().readers;
+        let retained: Vec<u64> = readers.iter().map(|reader| reader.retained_bytes.unwrap()).collect();
+        if is_so(&retained) {
+            return retained;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(10), "{what}: {retained:?} bytes");
+    }
+}
+
 #[test]
 fn the_bytes_that_wait_for_a_reader_are_told_until_its_snapshot_ends() {
     let directory = memory();
     let writer = open_writer(&directory);
     write(&writer, 40);
     let (first, second) = (open(&directory), open(&directory));
-    let held_when = |what: &str, is_so: fn(&[u64]) -> bool| {
-        let begun = Instant::now();
-        loop {
-            writer.store().engine().merge_everything();
-            let readers = processes(&directory).unwrap().readers;
-            let held: Vec<u64> = readers.iter().map(|reader| reader.held_bytes.unwrap()).collect();
-            if is_so(&held) {
-                return held;
-            }
-            assert!(begun.elapsed() < Duration::from_secs(10), "{what}: {held:?} bytes");
-        }
-    };
-    held_when("nobody holds anything", |held| *held == [0, 0]);
+    retained_when(&writer, &directory, "nothing waits", |retained| *retained == [0, 0]);
     let old = first.store().snapshot();
     write(&writer, 40);
-    let before = held_when("the old one holds something", |held| held[0] > 0);
-    assert_eq!(before[1], 0, "a process without a snapshot holds something back");
+    let before = retained_when(&writer, &directory, "something for the old one", |retained| retained[0] > 0);
+    assert_eq!(before[1], 0, "something waits for a process without a snapshot");
     write(&writer, 200);
-    let after = held_when("it holds more", |held| held[0] > 0);
-    assert!(after[0] > before[0], "{after:?} after {before:?}");
+    retained_when(&writer, &directory, "more for the old one", |retained| retained[0] > before[0]);
     let later = second.store().snapshot();
     write(&writer, 40);
     // What only the later one needs, beside what both do, which counts for the older.
-    held_when("both hold something", |held| held[0] > 0 && held[1] > 0);
+    retained_when(&writer, &directory, "something for both", |retained| retained[0] > 0 && retained[1] > 0);
     check(&old);
     drop(old);
-    held_when("the later one alone", |held| held[0] == 0 && held[1] > 0);
+    retained_when(&writer, &directory, "for the later one alone", |retained| {
+        retained[0] == 0 && retained[1] > 0
+    });
     check(&later);
     drop(later);
-    held_when("nobody", |held| *held == [0, 0]);
+    retained_when(&writer, &directory, "nothing waits any more", |retained| *retained == [0, 0]);
     drop((first, second));
+    writer.close().unwrap();
+}
+
+/// The same versions wait for both snapshots: they count twice.
+#[test]
+fn what_waits_for_snapshots_that_began_together_is_told_of_each_process() {
+    let directory = memory();
+    let writer = open_writer(&directory);
+    write(&writer, 40);
+    let (first, second) = (open(&directory), open(&directory));
+    let begun = Instant::now();
+    loop {
+        retained_when(&writer, &directory, "nothing waits", |retained| *retained == [0, 0]);
+        let together = [first.store().snapshot(), second.store().snapshot()];
+        write(&writer, 40);
+        let retained = retained_when(&writer, &directory, "something waits", |retained| retained[0] > 0);
+        if retained[0] == retained[1] {
+            drop(together);
+            break;
+        }
+        // The merge thread replaced something between the two: then it counts for the older.
+        assert!(begun.elapsed() < Duration::from_secs(10), "{retained:?} bytes");
+    }
     writer.close().unwrap();
 }
 

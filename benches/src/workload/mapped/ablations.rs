@@ -35,7 +35,7 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
         race.round(round, |place| {
             let (name, ablation) = VARIANTS[place];
             let folder = work.folder_for("ablation")?;
-            let store = packed::create_without(folder.path(), &options(work, edges.len() as u64), ablation)?;
+            let store = packed::create_ablated(folder.path(), &options(work, edges.len() as u64), ablation)?;
             let (sample, counts) = insert_all(store, name, 1, &edges)?;
             counted[place].1.push(counts);
             Ok(sample)

@@ -1,4 +1,4 @@
-//! Blocked: the column of a blocked adjacency list, in ordinary memory: nothing of it is durable.
+//! Blocked: the column of a blocked adjacency list, in ordinary memory and not durable.
 //!
 //! ```text
 //! list    first block | newest block | edges               in an array by vertex
@@ -6,7 +6,8 @@
 //! ```
 //!
 //! An insertion goes behind the newest neighbour, into a new block if there is no room. A scan follows the blocks. 1,024
-//! neighbouring vertices have a lock and their blocks in one array.
+//! neighbouring vertices have a lock and their blocks in one array. A view counts the edges before each list once, as that of
+//! the packed graph copies its degrees.
 //!
 //! Source: Pinar and Heath, Improving performance of sparse matrix-vector multiplication (SC 1999), as the baseline of DGAP
 //! (SC 2023), section 4.1. Differs: DGAP's lies in persistent memory, with a journal.
@@ -77,10 +78,6 @@ impl Shard {
         list.edges += 1;
     }
 
-    fn degree(&self, vertex: u32) -> u32 {
-        self.lists[vertex as usize % SHARD_VERTICES].edges
-    }
-
     /// Calls `visitor` with each block of a list; what it said last.
     #[inline]
     fn visit<F>(&self, vertex: u32, visitor: &mut F) -> Visit
@@ -131,6 +128,18 @@ impl BlockedLists {
         self.shards.iter().map(|shard| edges(&shard.read())).sum()
     }
 
+    /// The edges of all lists before each vertex, and of all lists.
+    fn edges_before(&self) -> Vec<u64> {
+        let (mut edges_before, mut edges) = (vec![0], 0);
+        for shard in &self.shards {
+            edges_before.extend(shard.read().lists.iter().map(|list| {
+                edges += u64::from(list.edges);
+                edges
+            }));
+        }
+        edges_before
+    }
+
     /// Bytes of memory, room for blocks to come included.
     fn bytes(&self) -> u64 {
         let bytes = |shard: &Shard| {
@@ -141,7 +150,7 @@ impl BlockedLists {
 }
 
 /// Both sides, or one.
-struct Blocked {
+struct BlockedStore {
     vertices: u32,
     out: Arc<BlockedLists>,
     incoming: Option<Arc<BlockedLists>>,
@@ -150,10 +159,10 @@ struct Blocked {
 fn create(_: &Path, options: &RawOptions) -> Result<Box<dyn RawStore>> {
     let side = || Arc::new(BlockedLists::new(options.vertices));
     let incoming = (options.sides == Sides::Both).then(side);
-    Ok(Box::new(Blocked { vertices: options.vertices, out: side(), incoming }))
+    Ok(Box::new(BlockedStore { vertices: options.vertices, out: side(), incoming }))
 }
 
-impl RawStore for Blocked {
+impl RawStore for BlockedStore {
     fn insert(&self, edges: &[Edge]) -> Result<()> {
         for (source, target) in edges {
             self.out.insert(*source, *target);
@@ -168,12 +177,7 @@ impl RawStore for Blocked {
         let Some(incoming) = &self.incoming else {
             return Err(Error::invalid("kernels need blocked lists of both sides"));
         };
-        Ok(Box::new(BlockedView {
-            vertices: VertexSet::full(self.vertices),
-            edges: self.out.edges(),
-            out: Arc::clone(&self.out),
-            incoming: Arc::clone(incoming),
-        }))
+        Ok(Box::new(BlockedView::new(self.vertices, &self.out, incoming)))
     }
 
     fn counts(&self) -> RawCounts {
@@ -187,19 +191,40 @@ impl RawStore for Blocked {
     }
 }
 
+/// The lists of one side in a view.
+struct SideView {
+    lists: Arc<BlockedLists>,
+    /// The edges of all lists before each vertex, and of all lists.
+    edges_before: Vec<u64>,
+}
+
+impl SideView {
+    fn new(lists: &Arc<BlockedLists>) -> Self {
+        Self { lists: Arc::clone(lists), edges_before: lists.edges_before() }
+    }
+}
+
 /// The lists of both sides, into which nobody inserts meanwhile.
 struct BlockedView {
     vertices: VertexSet,
-    edges: u64,
-    out: Arc<BlockedLists>,
-    incoming: Arc<BlockedLists>,
+    out: SideView,
+    incoming: SideView,
+    /// The edges on both sides of all vertices before each vertex, and these vertices; and all of them.
+    work_before: Vec<u64>,
 }
 
 impl BlockedView {
-    fn sides(&self, direction: Direction) -> [Option<&BlockedLists>; 2] {
+    fn new(vertices: u32, out: &Arc<BlockedLists>, incoming: &Arc<BlockedLists>) -> Self {
+        let (out, incoming) = (SideView::new(out), SideView::new(incoming));
+        let edges = out.edges_before.iter().zip(&incoming.edges_before).map(|(out, incoming)| out + incoming);
+        let work_before = edges.zip(0..).map(|(edges, vertices)| edges + vertices).collect();
+        Self { vertices: VertexSet::full(vertices), out, incoming, work_before }
+    }
+
+    fn sides(&self, direction: Direction) -> [Option<&SideView>; 2] {
         [
-            (direction != Direction::In).then_some(&*self.out),
-            (direction != Direction::Out).then_some(&*self.incoming),
+            (direction != Direction::In).then_some(&self.out),
+            (direction != Direction::Out).then_some(&self.incoming),
         ]
     }
 
@@ -215,7 +240,7 @@ impl BlockedView {
             let number = BlockedLists::shard_of(vertex);
             if number != locked {
                 locked = number;
-                shards = sides.map(|side| side.map(|side| side.shards[number].read()));
+                shards = sides.map(|side| side.map(|side| side.lists.shards[number].read()));
             }
             for shard in shards.iter().flatten() {
                 match shard.visit(vertex, &mut visitor) {
@@ -242,14 +267,16 @@ impl Topology for BlockedView {
     }
 
     fn edge_count(&self) -> u64 {
-        self.edges
+        self.out.edges_before[self.bound() as usize]
     }
 
     fn degrees(&self, direction: Direction, range: Range<u32>, degrees: &mut [u32]) -> Result<()> {
         degrees.fill(0);
+        let end = range.end.min(self.bound()) as usize;
+        let start = (range.start as usize).min(end);
         for side in self.sides(direction).into_iter().flatten() {
-            for (vertex, degree) in (range.start..range.end.min(self.bound())).zip(&mut *degrees) {
-                *degree += side.shards[BlockedLists::shard_of(vertex)].read().degree(vertex);
+            for (ends, degree) in side.edges_before[start..=end].windows(2).zip(&mut *degrees) {
+                *degree += (ends[1] - ends[0]) as u32;
             }
         }
         Ok(())
@@ -281,22 +308,10 @@ impl Topology for BlockedView {
     }
 
     fn cuts(&self, parts: usize) -> Vec<u32> {
-        let (parts, bound) = (parts.max(1), self.bound());
-        let work = |vertex: u32| {
-            let shards = [&self.out, &self.incoming].map(|side| &side.shards[BlockedLists::shard_of(vertex)]);
-            shards.map(|shard| u64::from(shard.read().degree(vertex))).iter().sum::<u64>() + 1
-        };
-        let total = 2 * self.edges + u64::from(bound);
-        let (mut cuts, mut done) = (vec![0], 0);
-        for vertex in 0..bound {
-            done += work(vertex);
-            while cuts.len() < parts && done * parts as u64 >= total * cuts.len() as u64 {
-                cuts.push(vertex + 1);
-            }
-        }
-        cuts.resize(parts, bound);
-        cuts.push(bound);
-        cuts
+        let parts = parts.max(1) as u64;
+        let total = self.work_before[self.bound() as usize];
+        let cut = |part: u64| self.work_before.partition_point(|work| *work < total * part / parts) as u32;
+        (0..=parts).map(cut).collect()
     }
 }
 
@@ -339,11 +354,10 @@ mod tests {
     fn view(edges: &[Edge]) -> BlockedView {
         let vertices = SHARD_VERTICES as u32 + 9;
         let side = || Arc::new(BlockedLists::new(vertices));
-        let store = Blocked { vertices, out: side(), incoming: Some(side()) };
+        let (out, incoming) = (side(), side());
+        let store = BlockedStore { vertices, out: Arc::clone(&out), incoming: Some(Arc::clone(&incoming)) };
         store.insert(edges).unwrap();
-        let Blocked { out, incoming, .. } = store;
-        let edges = out.edges();
-        BlockedView { vertices: VertexSet::full(vertices), edges, out, incoming: incoming.unwrap() }
+        BlockedView::new(vertices, &out, &incoming)
     }
 
     fn edges() -> Vec<Edge> {
@@ -381,7 +395,21 @@ mod tests {
         let mut degrees = [7; 10];
         view.degrees(Direction::Out, 1_023..1_033, &mut degrees).unwrap();
         assert_eq!(degrees, [1, 16, 0, 0, 0, 0, 0, 0, 0, 31]);
+        // The work of a vertex: itself, and its edges on both sides.
+        let mut work = vec![1u64; view.bound() as usize];
+        for (source, target) in edges() {
+            work[source as usize] += 1;
+            work[target as usize] += 1;
+        }
+        let mut degrees = vec![0; work.len()];
+        view.degrees(Direction::Both, 0..view.bound(), &mut degrees).unwrap();
+        assert!(degrees.iter().zip(&work).all(|(degree, work)| u64::from(*degree) + 1 == *work));
+        let (total, heaviest) = (work.iter().sum::<u64>(), work.iter().copied().max().unwrap());
         let cuts = view.cuts(4);
         assert!(cuts.is_sorted() && cuts.len() == 5 && (cuts[0], cuts[4]) == (0, view.bound()), "{cuts:?}");
+        for part in cuts.windows(2) {
+            let part_work: u64 = work[part[0] as usize..part[1] as usize].iter().sum();
+            assert!(part_work <= total / 4 + heaviest, "{part_work} of {total} in {part:?} of {cuts:?}");
+        }
     }
 }

@@ -22,7 +22,7 @@ pub const COLUMN: Column = Column { name: "packed", create, open: Some(open) };
 const LOG_HEADER_BYTES: u32 = 8;
 const RECORD_BYTES: u32 = 12;
 
-enum Packed {
+enum PackedStore {
     Out(PackedGraph<FileMemory>),
     Both(BothSides<FileMemory>),
 }
@@ -34,14 +34,14 @@ fn memory(folder: &Path, options: &RawOptions) -> Result<FileMemory> {
 }
 
 fn create(folder: &Path, options: &RawOptions) -> Result<Box<dyn RawStore>> {
-    create_without(folder, options, Ablation::NONE)
+    create_ablated(folder, options, Ablation::NONE)
 }
 
-/// A packed graph in an empty folder, of which components are replaced.
+/// Creates a packed graph in an empty folder, with those components of DGAP replaced that `ablation` names.
 ///
 /// # Errors
 /// As of the part.
-pub fn create_without(folder: &Path, options: &RawOptions, ablation: Ablation) -> Result<Box<dyn RawStore>> {
+pub fn create_ablated(folder: &Path, options: &RawOptions, ablation: Ablation) -> Result<Box<dyn RawStore>> {
     let sizes = Options {
         vertices: options.vertices,
         edges: options.edges,
@@ -51,20 +51,20 @@ pub fn create_without(folder: &Path, options: &RawOptions, ablation: Ablation) -
     };
     let side = |name: &str| memory(&folder.join(name), options);
     Ok(Box::new(match options.sides {
-        Sides::Out => Packed::Out(PackedGraph::create(side("out")?, &sizes)?),
-        Sides::Both => Packed::Both(BothSides::create(side("out")?, side("in")?, &sizes)?),
+        Sides::Out => PackedStore::Out(PackedGraph::create(side("out")?, &sizes)?),
+        Sides::Both => PackedStore::Both(BothSides::create(side("out")?, side("in")?, &sizes)?),
     }))
 }
 
 fn open(folder: &Path, options: &RawOptions) -> Result<Box<dyn RawStore>> {
     let side = |name: &str| memory(&folder.join(name), options);
     Ok(Box::new(match options.sides {
-        Sides::Out => Packed::Out(PackedGraph::open(side("out")?, Reopening::Saved)?.0),
-        Sides::Both => Packed::Both(BothSides::open(side("out")?, side("in")?, Reopening::Saved)?.0),
+        Sides::Out => PackedStore::Out(PackedGraph::open(side("out")?, Reopening::Saved)?.0),
+        Sides::Both => PackedStore::Both(BothSides::open(side("out")?, side("in")?, Reopening::Saved)?.0),
     }))
 }
 
-impl Packed {
+impl PackedStore {
     fn sides(&self) -> Vec<Statistics> {
         match self {
             Self::Out(graph) => vec![graph.statistics()],
@@ -73,7 +73,7 @@ impl Packed {
     }
 }
 
-impl RawStore for Packed {
+impl RawStore for PackedStore {
     fn insert(&self, edges: &[Edge]) -> Result<()> {
         match self {
             Self::Out(graph) => {

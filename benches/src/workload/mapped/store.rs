@@ -87,17 +87,17 @@ pub trait RawStore: Send + Sync {
     fn end(self: Box<Self>, ending: Ending) -> Result<()>;
 }
 
-/// What makes a store, or opens one.
-pub type Make = fn(&Path, &RawOptions) -> Result<Box<dyn RawStore>>;
+/// Creates a store in a folder, or opens the one there.
+pub type StoreConstructor = fn(&Path, &RawOptions) -> Result<Box<dyn RawStore>>;
 
 /// A column of the tables.
 pub struct Column {
     /// Its name.
     pub name: &'static str,
     /// Makes a store in an empty folder.
-    pub create: Make,
+    pub create: StoreConstructor,
     /// Opens the store that was left in a folder, so far that its lists can be read; `None` of one that ends with its process.
-    pub open: Option<Make>,
+    pub open: Option<StoreConstructor>,
 }
 
 /// All columns, ours that the goals are about first.
@@ -109,6 +109,6 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The columns of stores that outlive their process, with what opens them.
-pub fn durable() -> impl Iterator<Item = (&'static Column, Make)> {
+pub fn durable() -> impl Iterator<Item = (&'static Column, StoreConstructor)> {
     COLUMNS.iter().filter_map(|column| Some((column, column.open?)))
 }

@@ -48,12 +48,15 @@ use crate::workload::replica::plain_reader::PLAIN_SLOT;
 use crate::workload::replica::readers::{Reader, follow, options};
 use crate::workload::replica::source_server::{SourceServer, run};
 use evergraph::{Database, Durability, Options, ReadByName as _, Value};
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Result;
 use evergraph_measure::machine::Machine;
+use evergraph_replica::follow::detach::detach;
 use evergraph_replica::follow::options::{DEFAULT_PUBLICATION, SYNC_INTERVAL};
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::private_server::{HOW_TO_INSTALL, PrivateServer};
 use evergraph_replica::source::postgres::connection::Connection;
+use evergraph_replica::source::postgres::server::PostgresSource;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -93,6 +96,18 @@ impl Bench {
     /// Follows on.
     fn follow(&self, epochs: usize) -> Result<Replica> {
         follow(&self.server, &self.database, options(SLOT, DEFAULT_PUBLICATION, &self.folder, epochs))
+    }
+
+    /// Ends a part with a source's database of its own, `name`, and drops that: a slot that nobody reads would keep the log of all
+    /// later parts.
+    fn unfollow(&mut self, name: &str, replica: Replica, database: Database) -> Result<()> {
+        replica.stop()?;
+        let mut source = PostgresSource::new(self.server.settings_of(name), CancelFlag::default());
+        detach(&database, Some(&mut source))?;
+        database.close()?;
+        // A server notices some time later that a connection was closed.
+        run(&mut self.connection, &format!("DROP DATABASE {name} WITH (FORCE)"))?;
+        Ok(())
     }
 
     /// Runs a transaction; when its commit returned.

@@ -37,7 +37,7 @@ use evergraph_graph::topology::{PieceBuffer, Projection, Topology as _, Visit};
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_graph::view::{Freeze as _, GraphView as _};
 use evergraph_measure::figure::Unit;
-use evergraph_measure::kernel::Kernel;
+use evergraph_measure::kernel::{Answer, Kernel};
 use evergraph_replica::follow::options::{ReplicaMapping, ReplicaOptions};
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::source::postgres::connection::Connection;
@@ -160,8 +160,9 @@ pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
     if let Some(neo4j) = &shop.neo4j {
         work.note(format!("orders: {NEO4J} inserted {} edges while it was measured", neo4j.written));
     }
-    shop.replica.stop()?;
-    shop.database.close()
+    let Shop { database, replica, .. } = shop;
+    drop(connection);
+    bench.unfollow(NAME, replica, database)
 }
 
 fn tables(bench: &Bench) -> String {
@@ -249,10 +250,7 @@ impl Shop<'_> {
             expect(NEO4J, question.title, vec![vec![found.to_string()]], expected)?;
         }
         let reloaded = Reloaded::read(self.bench)?;
-        let vertices = self.bench.plan.customers + self.bench.plan.items;
-        KERNELS
-            .into_iter()
-            .try_for_each(|kernel| neo4j.compare(kernel, SOURCE, vertices, &reloaded.run(kernel)?))
+        KERNELS.into_iter().try_for_each(|kernel| neo4j.compare(kernel, SOURCE, &reloaded.run(kernel)?))
     }
 
     /// What `measure` gives while Neo4j is written to.
@@ -384,10 +382,13 @@ impl Shop<'_> {
                 race.note(&times);
             }
             catch_up(&self.replica)?;
-            let [ours, theirs] = pool.install(|| -> Result<_> {
-                Ok([self.run_kernel(kernel)?, Reloaded::read(self.bench)?.run(kernel)?])
+            pool.install(|| -> Result<()> {
+                let (answer, lists) = self.run_kernel(kernel)?;
+                let ours = comparable(&answer, lists.vertices().iter());
+                let reloaded = Reloaded::read(self.bench)?;
+                let theirs = comparable(&reloaded.run(kernel)?, reloaded.lists.vertices().iter());
+                expect_same(kernel, &ours, &theirs)
             })?;
-            expect_same(kernel, &ours, &theirs)?;
             let title =
                 format!("{}, 1 thread, who bought what, while 100 orders a second come", kernel.title());
             let name = format!("replica.orders.{}", kernel.name());
@@ -396,12 +397,11 @@ impl Shop<'_> {
         Ok(())
     }
 
-    /// The answer on a new snapshot.
-    fn run_kernel(&self, kernel: Kernel) -> Result<Vec<f64>> {
+    /// The answer on a new snapshot, and the lists that have its vertices.
+    fn run_kernel(&self, kernel: Kernel) -> Result<(Answer, Lists)> {
         let snapshot = self.database.snapshot();
         let lists = freeze(&snapshot)?;
-        let answer = kernel.run(&lists, VertexId(SOURCE))?;
-        Ok(comparable(&answer, lists.vertices().iter()))
+        Ok((kernel.run(&lists, VertexId(SOURCE))?, lists))
     }
 }
 
@@ -446,9 +446,8 @@ impl Reloaded {
         Ok(Self { lists: Lists::from(StaticCsr::new(vertices, &pairs, None, Direction::Both)?) })
     }
 
-    fn run(&self, kernel: Kernel) -> Result<Vec<f64>> {
-        let answer = kernel.run(&self.lists, VertexId(SOURCE))?;
-        Ok(comparable(&answer, self.lists.vertices().iter()))
+    fn run(&self, kernel: Kernel) -> Result<Answer> {
+        kernel.run(&self.lists, VertexId(SOURCE))
     }
 
     /// How many bought what `customer` bought.

@@ -1,4 +1,4 @@
-//! Relations: LDBC's interactive network as tables of PostgreSQL.
+//! Relations: LDBC's interactive network as tables of PostgreSQL, with their indexes.
 
 use crate::workload::replica::source_server::run;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -7,6 +7,22 @@ use flate2::read::GzDecoder;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+
+/// An index on every column that names a vertex, on names, and on authors with time; primary keys have theirs.
+pub const INDEXES: &str = r#"
+CREATE INDEX ON person_knows_person ("Person.id2");
+CREATE INDEX ON post (creator, "creationDate"); CREATE INDEX ON comment (creator, "creationDate");
+CREATE INDEX ON post ("Forum.id"); CREATE INDEX ON forum (moderator);
+CREATE INDEX ON comment ("replyOfPost"); CREATE INDEX ON comment ("replyOfComment");
+CREATE INDEX ON person_likes_post ("Post.id"); CREATE INDEX ON person_likes_comment ("Comment.id");
+CREATE INDEX ON "forum_hasMember_person" ("Person.id");
+CREATE INDEX ON "post_hasTag_tag" ("Tag.id"); CREATE INDEX ON "comment_hasTag_tag" ("Tag.id");
+CREATE INDEX ON tag (name); CREATE INDEX ON tag ("hasType"); CREATE INDEX ON tagclass (name);
+CREATE INDEX ON tagclass ("isSubclassOf"); CREATE INDEX ON place (name); CREATE INDEX ON place ("isPartOf");
+CREATE INDEX ON "person_workAt_organisation" ("Organisation.id"); CREATE INDEX ON organisation (place);
+CREATE INDEX ON person ("firstName"); CREATE INDEX ON person (place)"#;
+/// All is in memory: a page by an index costs no more than one by a scan.
+pub const PAGE_COST: &str = "SET random_page_cost = 1.1";
 
 /// A relation of the files.
 pub struct Relation {

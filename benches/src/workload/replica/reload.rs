@@ -14,9 +14,10 @@ use evergraph_replica::source::postgres::settings::ConnectionSettings;
 use evergraph_replica::source::table_cuts::PageRange;
 use evergraph_replica::wire::copy_text::read_row;
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::time::Instant;
 
-/// Scores of two runs may differ by so much: sums in another order.
+/// Scores of two runs may differ by this part of the larger one: sums in another order. On a large network a score is 1e-6 itself.
 const TOLERANCE: f64 = 1e-9;
 /// Runs whose median is one figure.
 const RUNS: usize = 3;
@@ -128,10 +129,46 @@ pub fn comparable(answer: &Answer, vertices: impl Iterator<Item = u32>) -> Vec<f
 /// `corrupt`.
 pub fn expect_same(kernel: Kernel, ours: &[f64], theirs: &[f64]) -> Result<()> {
     expect(OURS, &format!("vertices or components, {}", kernel.title()), ours.len(), theirs.len())?;
-    let is_apart = |(one, other): &(&f64, &f64)| one != other && (*one - *other).abs() > TOLERANCE;
-    match ours.iter().zip(theirs).find(|pair| is_apart(pair) || pair.0.is_finite() != pair.1.is_finite()) {
+    match ours.iter().zip(theirs).find(|(one, other)| !is_close(**one, **other)) {
         Some((one, other)) => Err(wrong(OURS, kernel.title(), one, other)),
         None => Ok(()),
+    }
+}
+
+/// What is infinite is close to itself alone: a search reaches a vertex or does not.
+fn is_close(one: f64, other: f64) -> bool {
+    let is_finite = one.is_finite() && other.is_finite();
+    one == other || is_finite && (one - other).abs() <= TOLERANCE * one.abs().max(other.abs())
+}
+
+/// Fails unless `who` has the same answer vertex by vertex as `expected`, whose vertices have the same numbers: numbers but for the
+/// last digits, the same components however they are labelled.
+///
+/// # Errors
+/// `corrupt`; it names the first vertex that differs.
+pub fn expect_same_vertices(who: &str, kernel: Kernel, found: &Answer, expected: &Answer) -> Result<()> {
+    let [found, expected] = [found, expected].map(by_vertex);
+    expect(who, &format!("vertices, {}", kernel.title()), found.len(), expected.len())?;
+    let apart = found.iter().zip(&expected).position(|(one, other)| !is_close(*one, *other));
+    match apart {
+        Some(vertex) => {
+            let what = format!("{} of vertex {vertex}", kernel.title());
+            Err(wrong(who, &what, found[vertex], expected[vertex]))
+        }
+        None => Ok(()),
+    }
+}
+
+/// A number for each vertex; of a component, the smallest of its vertices.
+fn by_vertex(answer: &Answer) -> Vec<f64> {
+    match answer {
+        Answer::Numbers(numbers) => numbers.clone(),
+        Answer::Labels(labels) => {
+            let mut smallest = HashMap::new();
+            let canonical = labels.iter().zip(0_u32..);
+            canonical.map(|(label, vertex)| f64::from(*smallest.entry(*label).or_insert(vertex))).collect()
+        }
+        Answer::Sum(sum) => vec![*sum as f64],
     }
 }
 
@@ -172,5 +209,24 @@ mod tests {
         let same = |one: &[f64], other: &[f64]| expect_same(Kernel::Sssp, one, other).is_ok();
         assert!(same(&[0.25, f64::INFINITY], &[0.25 + 1e-12, f64::INFINITY]));
         assert!(!same(&[0.25], &[0.26]) && !same(&[1.0], &[f64::INFINITY]) && !same(&[1.0], &[1.0, 1.0]));
+        assert!(same(&[2e-7], &[2e-7 * (1.0 + 1e-12)]) && !same(&[2e-7], &[2.001e-7]), "a small score");
+        assert!(!same(&[f64::NAN], &[f64::INFINITY]));
+    }
+
+    #[test]
+    fn answers_of_the_same_vertices_are_compared_one_by_one() {
+        let scores = |scores: &[f64]| Answer::Numbers(scores.to_vec());
+        let same = |kernel, one: &Answer, other: &Answer| expect_same_vertices("peer", kernel, one, other);
+        assert!(same(Kernel::PageRank, &scores(&[0.5, 0.25]), &scores(&[0.5 + 1e-15, 0.25])).is_ok());
+        let error = same(Kernel::PageRank, &scores(&[0.25, 0.5]), &scores(&[0.5, 0.25])).unwrap_err();
+        assert!(error.to_string().contains("vertex 0"), "{error}");
+        assert!(same(Kernel::PageRank, &scores(&[0.5]), &scores(&[0.5, 0.25])).is_err());
+        let labels = |labels: &[u32]| Answer::Labels(labels.to_vec());
+        assert!(same(Kernel::Wcc, &labels(&[4, 4, 9, 4]), &labels(&[0, 0, 2, 0])).is_ok());
+        assert!(
+            same(Kernel::Wcc, &labels(&[4, 4, 9, 4]), &labels(&[0, 2, 0, 0])).is_err(),
+            "sizes are the same"
+        );
+        assert!(same(Kernel::Wcc, &labels(&[4, 4, 9]), &labels(&[0, 0, 0])).is_err());
     }
 }

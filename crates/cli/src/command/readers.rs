@@ -22,25 +22,28 @@ Examples:
   watch evergraph readers social.eg
 
 Who can read:
-  While one process has a database of the mapped engine open to write, others read it:
-  eg.open(path, read_only=True) in Python, Database::open_reader in Rust, and the
-  commands query, shell, run, stats and export. This command reads nothing of the graph
-  and changes nothing.
+  While one process has a database of the mapped engine open to write, others
+  read it: eg.open(path, read_only=True) in Python, Database::open_reader in
+  Rust, and the commands query, shell, run, stats and export. This command reads
+  nothing of the graph and changes nothing.
 
 What a reader holds back:
-  An open snapshot needs the graph as it was at its commit. The writer keeps old versions
-  for it, in memory and in files, until the snapshot is closed; the older its commit, the
-  more. The writer counts the bytes when it looks for what it can free, mostly within
-  seconds. What several processes need counts for the snapshot that has been open for
-  longest, and properties that newer versions share count for none. A process that reads by
-  itself began to read while no process wrote, or still has a snapshot of an earlier writer:
-  for it the writer keeps the log and the files that are there.
+  An open snapshot needs the graph as it was at its commit. The writer keeps old
+  versions for it, in memory and in files, until the snapshot is closed; the
+  older its commit, the more. The writer counts the bytes when it looks for what
+  it can free, mostly within seconds. What several processes need counts for the
+  snapshot that has been open for longest; what snapshots need that began at the
+  same commit can count for each of their processes. Properties that newer
+  versions share count for none. --live-bytes-max of the process that writes
+  bounds what is kept in memory. A process that reads by itself began to read
+  while no process wrote, or still has a snapshot of an earlier writer: for it
+  the writer keeps the log and the files that are there.
 
 What to do:
-  A process that has ended counts no more, however it ended: its snapshots are released
-  within seconds. One that is stopped (Ctrl-Z, a debugger) still has its snapshots:
-  continue it (kill -CONT PID) or end it. Nothing is taken from a process that runs: close
-  its snapshots there.";
+  A process that has ended counts no more, however it ended: its snapshots are
+  released within seconds. One that is stopped (Ctrl-Z, a debugger) still has
+  its snapshots: continue it (kill -CONT PID) or end it. Nothing is taken from a
+  process that runs: close its snapshots there.";
 
 /// Arguments of `evergraph readers`.
 #[derive(Args, Debug)]
@@ -92,7 +95,7 @@ struct ReaderEntry {
     /// How long that has been open.
     oldest_snapshot_seconds: Option<u64>,
     /// Bytes of old versions that the process that writes keeps for it; `null` if it reads by itself.
-    held_bytes: Option<u64>,
+    retained_bytes: Option<u64>,
 }
 
 impl ReadersReport {
@@ -107,7 +110,7 @@ impl ReadersReport {
                 oldest_snapshot: oldest.map(|snapshot| snapshot.timestamp.0),
                 oldest_snapshot_seconds: oldest
                     .map(|snapshot| now.as_secs().saturating_sub(snapshot.begun_unix_seconds.into())),
-                held_bytes: reader.held_bytes,
+                retained_bytes: reader.retained_bytes,
             }
         };
         Self {
@@ -138,14 +141,14 @@ impl ReaderEntry {
     }
 
     /// What the process that writes keeps for it, whose newest commit is `timestamp`.
-    fn held_back(&self, timestamp: Option<u64>) -> String {
+    fn retained(&self, timestamp: Option<u64>) -> String {
         if !self.joined {
             return "the log, and files".to_owned();
         }
         match (self.oldest_snapshot, timestamp) {
             (Some(oldest), Some(newest)) => {
                 let since = counted(newest.saturating_sub(oldest), "commit", "commits");
-                format!("{}, {since} since", size(self.held_bytes.unwrap_or_default()))
+                format!("{}, {since} since", size(self.retained_bytes.unwrap_or_default()))
             }
             _ => "nothing".to_owned(),
         }
@@ -186,7 +189,7 @@ impl fmt::Display for ReadersReport {
                 or_dash(reader.snapshots.map(|snapshots| count(snapshots.into()))),
                 or_dash(reader.oldest_snapshot.map(|commit| format!("commit {}", count(commit)))),
                 or_dash(reader.oldest_snapshot_seconds.map(|seconds| time(Duration::from_secs(seconds)))),
-                reader.held_back(self.timestamp),
+                reader.retained(self.timestamp),
             ]);
         }
         write!(f, "\n{table}")
@@ -208,7 +211,7 @@ mod tests {
             has_joined,
             snapshots,
             oldest,
-            held_bytes: has_joined.then_some(3 << 19),
+            retained_bytes: has_joined.then_some(3 << 19),
         };
         let readers = vec![reader(Some(u32::MAX), true, 2, Some(oldest)), reader(None, false, 0, None)];
         let found = DatabaseProcesses { writer: Some(7), readable: Some(Timestamp(1_120)), readers };
@@ -224,8 +227,8 @@ mod tests {
 
         let document = serde_json::to_value(&report).unwrap();
         assert_eq!(document["readers"][0]["oldest_snapshot_seconds"], 90);
-        assert_eq!(document["readers"][0]["held_bytes"], 3 << 19);
-        assert_eq!(document["readers"][1]["held_bytes"], serde_json::Value::Null);
+        assert_eq!(document["readers"][0]["retained_bytes"], 3 << 19);
+        assert_eq!(document["readers"][1]["retained_bytes"], serde_json::Value::Null);
         assert_eq!(document["readers"][1]["process"], serde_json::Value::Null);
         let found = DatabaseProcesses { writer: None, readable: None, readers: Vec::new() };
         let text = |engine| ReadersReport::new("a.eg".to_owned(), engine, &found, Duration::ZERO).to_string();

@@ -10,7 +10,8 @@
 //! Skipped, and said so, where there is no strace or it may not trace.
 
 use crate::bank::Bank;
-use crate::moments::{Moments, cycles, engines, skipped};
+use crate::moments::{Moments, cycles, engines};
+use crate::skips::skipped;
 use evergraph::EngineKind;
 use std::process::{Command, Stdio};
 use std::time::Duration;

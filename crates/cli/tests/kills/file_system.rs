@@ -2,7 +2,7 @@
 //!
 //! It is mounted by root or where users may; elsewhere the test says that it is skipped.
 
-use crate::moments::skipped;
+use crate::skips::skipped;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::{env, fs};

@@ -2,7 +2,6 @@
 
 use evergraph::EngineKind;
 use std::env;
-use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -73,12 +72,4 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let began = Instant::now();
     let done = work();
     (done, began.elapsed())
-}
-
-/// Says, past what the test harness keeps for itself, that this test is skipped.
-pub fn skipped(why: &str) {
-    let thread = thread::current();
-    let line = format!("skipped: {}: {why}\n", thread.name().unwrap_or("a test"));
-    // In one piece: tests run side by side.
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
 }

@@ -3,7 +3,8 @@
 
 use crate::bank::{Bank, run};
 use crate::file_system::in_file_system;
-use crate::moments::{Moments, engines, skipped};
+use crate::moments::{Moments, engines};
+use crate::skips::skipped;
 use evergraph::EngineKind;
 use nix::fcntl::OFlag;
 use serde_json::Value;

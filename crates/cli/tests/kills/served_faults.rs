@@ -9,8 +9,9 @@
 use crate::entries::{Entries, book};
 use crate::faults::can_trace;
 use crate::file_system::in_file_system;
-use crate::moments::{Moments, engines, skipped};
+use crate::moments::{Moments, engines};
 use crate::service::Service;
+use crate::skips::skipped;
 use evergraph::EngineKind;
 use evergraph_client::client::Client;
 use evergraph_client::query::Query;

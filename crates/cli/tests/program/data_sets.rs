@@ -1,11 +1,12 @@
 //! A real graph through the program: imported from files, answered in files, as published.
 
+use crate::skips::skip;
 use crate::support::Folder;
 use flate2::read::GzDecoder;
 use std::collections::HashMap;
 use std::env;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The folder of the data set `name`, at `EVERGRAPH_DATA` or beside the workspace. Without it the test
@@ -16,12 +17,7 @@ fn folder(name: &str) -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    let missing = format!("no data set at {}: set EVERGRAPH_DATA", folder.display());
-    assert!(env::var_os("CI").is_none(), "{missing}");
-    let thread = std::thread::current();
-    let line = format!("skipped: {}: {missing}\n", thread.name().unwrap_or("a test"));
-    // Not by `println!`, which a passing test keeps to itself.
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
+    skip(&format!("no data set at {}: set EVERGRAPH_DATA", folder.display()));
     None
 }
 

@@ -35,6 +35,8 @@ mod service;
 mod settings;
 mod shell;
 mod shop;
+#[path = "../../../replica/tests/postgres/skips.rs"]
+mod skips;
 mod stats;
 mod support;
 mod tables;

@@ -245,6 +245,7 @@ fn options_about_a_folder_are_refused_of_a_url_and_settings_of_them_are_not() {
         ["--memory-limit", "1GiB"],
         ["--io-threads", "2"],
         ["--compaction-threads", "2"],
+        ["--live-bytes-max", "1GiB"],
         ["--persistent-memory", "required"],
         ["--threads", "2"],
     ];

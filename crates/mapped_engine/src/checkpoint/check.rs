@@ -136,7 +136,8 @@ impl FileCheck<'_> {
                 let records = decode_run(bytes).map_err(|error| wrong(error.expected))?;
                 check_records(segment.id, (after, self.through), &records).map_err(wrong)?;
                 if let Some(form) = entry_form {
-                    records.iter().try_for_each(|record| form.check(&record.properties)).map_err(wrong)?;
+                    let mut entries = records.iter().map(|record| &record.properties);
+                    entries.try_for_each(|entry| form.check(entry).map(drop)).map_err(wrong)?;
                 }
                 Ok(records)
             });

@@ -68,9 +68,7 @@ impl EntryForm {
     pub fn start(self, value: &[u8]) -> Vec<u8> {
         let mut start = Vec::with_capacity(ENTRY_BYTES_MAX);
         if self.is_hashed {
-            let mut hash = SipHash128::keyed(KEY);
-            hash.update(value);
-            start.extend_from_slice(&hash.finish()[..HASH_BYTES]);
+            start.extend_from_slice(&hash(value));
         } else {
             start.extend_from_slice(value);
         }
@@ -104,17 +102,26 @@ impl EntryForm {
         found.ok_or_else(|| format!("an entry of a value and an item expected, found {} bytes", entry.len()))
     }
 
-    /// Whether these bytes are an entry as it is written: the hash is that of the value.
+    /// As [`EntryForm::split`], and compares the hash of the value with the one that is stored: by another one, no look-up would find
+    /// the entry.
     ///
     /// # Errors
-    /// As [`EntryForm::split`]; if the hash is another one.
-    pub fn check(self, entry: &[u8]) -> Result<(), String> {
+    /// As [`EntryForm::split`]; if another hash is stored.
+    pub fn check(self, entry: &[u8]) -> Result<(&[u8], ItemId), String> {
         let (value, item) = self.split(entry)?;
-        if self.entry(value, item) == entry {
-            return Ok(());
+        if self.is_hashed && entry[..HASH_BYTES] != hash(value) {
+            return Err(format!("the hash of its value expected in the entry of {item:?}"));
         }
-        Err(format!("the hash of its value expected in the entry of {item:?}"))
+        Ok((value, item))
     }
+}
+
+/// The hash of a value's order bytes.
+fn hash(value: &[u8]) -> [u8; HASH_BYTES] {
+    let mut hash = SipHash128::keyed(KEY);
+    hash.update(value);
+    let bytes = hash.finish();
+    std::array::from_fn(|at| bytes[at])
 }
 
 /// The key of an entry's record: it ascends with the bytes of entries.
@@ -168,7 +175,7 @@ mod tests {
                     );
                     assert_eq!(form.split(&entry), Ok((bytes.as_slice(), item)));
                     assert_eq!(form.start_of(&entry), form.start(bytes.as_slice()));
-                    assert_eq!(form.check(&entry), Ok(()));
+                    assert_eq!(form.check(&entry), Ok((bytes.as_slice(), item)));
                     entries.push(entry);
                 }
             }

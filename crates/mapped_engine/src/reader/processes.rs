@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! lock of reader-<n>   held: a process reads                 its word in `live`: it has joined the present writer
-//! slots 16n..16n+15    its open snapshots, if it has joined             held bytes: what the writer says that waits for them
+//! slots 16n..16n+15    its open snapshots, if it has joined             retained bytes: what the writer says that waits for them
 //! ```
 //!
 //! Nothing is changed, and nobody is kept from a lock. What is told was so at some moment while it was looked at.
@@ -47,9 +47,10 @@ pub struct ReaderProcess {
     /// The snapshot that has been open for longest.
     pub oldest: Option<OldestSnapshot>,
     /// Bytes of what was replaced since and waits for its snapshots, as the writer found when it looked last, mostly some seconds
-    /// ago: in `live`, and bodies in array files without columns that others can share. What other snapshots need as well
-    /// counts for the one that has been open for longest. `None` unless it has joined.
-    pub held_bytes: Option<u64>,
+    /// ago: in `live`, and bodies in array files without columns that others can share. What snapshots of several processes need counts
+    /// for the one that has been open for longest; but of snapshots that began at one commit, with nothing replaced in between, for each
+    /// process that has one. `None` unless it has joined.
+    pub retained_bytes: Option<u64>,
 }
 
 /// The oldest snapshot of a process.
@@ -102,7 +103,8 @@ fn of_claim(live: Option<&Live>, claim: u32, process: Option<u32>) -> ReaderProc
         live.into_iter().flat_map(|live| slots_of(live, claim)).filter_map(ReaderSlot::look).collect();
     let oldest = looks.iter().min_by_key(|look| (look.holder.begun, look.snapshot));
     // Of snapshots that have ended since, the writer does not know yet.
-    let held = |live: &Live| if looks.is_empty() { 0 } else { live.held_word(claim).load(Ordering::Relaxed) };
+    let retained =
+        |live: &Live| if looks.is_empty() { 0 } else { live.retained_word(claim).load(Ordering::Relaxed) };
     ReaderProcess {
         claim,
         process,
@@ -110,6 +112,6 @@ fn of_claim(live: Option<&Live>, claim: u32, process: Option<u32>) -> ReaderProc
         snapshots: looks.len() as u32,
         oldest: oldest
             .map(|look| OldestSnapshot { timestamp: look.snapshot, begun_unix_seconds: look.holder.begun }),
-        held_bytes: live.map(held),
+        retained_bytes: live.map(retained),
     }
 }

@@ -172,9 +172,7 @@ impl MappedEntries<'_, '_> {
         while pairs.len() < end
             && let Some(entry) = walk.next_entry()?
         {
-            // With another hash, no look-up would find it.
-            self.form.check(&entry).map_err(|problem| self.damaged(&problem))?;
-            let (value, item) = self.split(&entry)?;
+            let (value, item) = self.form.check(&entry).map_err(|problem| self.damaged(&problem))?;
             let unreadable = |error| self.damaged(&format_args!("a value that cannot be read: {error}"));
             let stored = ValueBytes::from_stored(value).map_err(unreadable)?;
             let value = match stored.recover().map_err(unreadable)? {

@@ -36,7 +36,7 @@ pub(crate) fn carry_out<M: Memory>(
 /// Ends the plan that a power cut interrupted, if there is one; the number of the newest plan.
 ///
 /// # Errors
-/// `corrupt` if the plan is damaged.
+/// `corrupt` if the plan is damaged, or the journal.
 pub(crate) fn resume<M: Memory>(medium: &mut Medium<M>, region: &M::Region, layout: &Layout) -> Result<u32> {
     let (number, state) = state(region, layout)?;
     if state == PlanState::Idle {
@@ -50,31 +50,36 @@ pub(crate) fn resume<M: Memory>(medium: &mut Medium<M>, region: &M::Region, layo
     let moves = Moves::new(region, layout, &plan).ok_or_else(|| {
         damaged(layout.plan(), format!("lists and logs do not fit into slots {:?}", plan.slots))
     })?;
-    let resume = undo_newest(medium, region, layout, number).unwrap_or(Resume { chunk: 0, undo_slot: 0 });
+    let resume = undo_newest(medium, region, layout, (&plan, &moves))?;
+    let resume = resume.unwrap_or(Resume { chunk: 0, undo_slot: 0 });
     go_on(medium, region, layout, (&plan, &moves), resume);
     Ok(number)
 }
 
 /// Undoes the newest chunk of this plan; `None` if none of its chunks was begun.
+///
+/// # Errors
+/// `corrupt` if it cannot be undone.
 fn undo_newest<M: Memory>(
     medium: &mut Medium<M>,
     region: &M::Region,
     layout: &Layout,
-    plan: u32,
-) -> Option<Resume> {
-    match layout.sizes.ablation.undo {
-        UndoKind::Slots => {
-            let undo = newest(region, layout, plan)?;
+    (plan, moves): (&Plan, &Moves),
+) -> Result<Option<Resume>> {
+    Ok(match layout.sizes.ablation.undo {
+        UndoKind::Slots => newest(region, layout, plan.number).map(|undo| {
             undo.empty_other(medium, region, layout);
             undo.put_back(medium, region);
-            Some(Resume { chunk: undo.chunk, undo_slot: 1 - undo.which })
-        }
+            Resume { chunk: undo.chunk, undo_slot: 1 - undo.which }
+        }),
         UndoKind::Journal => {
-            let transaction = journal::interrupted(region, layout, plan)?;
-            transaction.put_back(medium, region);
-            Some(Resume { chunk: transaction.chunk, undo_slot: 0 })
+            let chunks = moves.chunks(u64::from(layout.sizes.undo_slots)).len();
+            journal::interrupted(region, layout, plan.number, chunks)?.map(|transaction| {
+                transaction.put_back(medium, region);
+                Resume { chunk: transaction.chunk, undo_slot: 0 }
+            })
         }
-    }
+    })
 }
 
 fn go_on<M: Memory>(

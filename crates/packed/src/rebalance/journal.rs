@@ -17,6 +17,7 @@ use crate::layout::{JOURNAL_ENTRY_WORDS, Layout};
 use crate::memory::medium::Medium;
 use crate::memory::region::{LINE_WORDS, Memory, Region};
 use crate::memory::site::Site;
+use evergraph_graph::error::{Error, ErrorKind, Result};
 
 /// The number of the transaction of a plan's chunk.
 pub(crate) fn number(plan: u32, chunk: u32) -> u64 {
@@ -76,25 +77,38 @@ pub(crate) struct InterruptedTransaction {
     words: Vec<(usize, u64)>,
 }
 
-/// That of this plan, if one began.
+fn damaged(word: usize, problem: &str) -> Error {
+    Error::new(ErrorKind::Corrupt, format!("the journal at byte {} is damaged: {problem}", 8 * word))
+}
+
+/// That of this plan, which has so many chunks, if one began.
+///
+/// # Errors
+/// `corrupt` if it cannot be undone: going on from lists that are half moved would lose edges.
 pub(crate) fn interrupted<R: Region>(
     region: &R,
     layout: &Layout,
     plan: u32,
-) -> Option<InterruptedTransaction> {
+    chunks: usize,
+) -> Result<Option<InterruptedTransaction>> {
     let transaction = region.load(running(layout));
     let chunk = transaction as u32;
     if region.load(layout.journal()) != owner(plan) || transaction != number(plan, chunk) {
-        return None;
+        return Ok(None);
+    }
+    if chunk as usize >= chunks {
+        return Err(damaged(running(layout), &format!("chunk {chunk} of {chunks}")));
     }
     let array = layout.array()..layout.words();
     let words = (0..layout.sizes.undo_slots as usize / 2)
         .map(|at| entry(layout, at))
         .take_while(|entry| region.load(entry + 2) == transaction)
-        .map(|entry| (region.load(entry) as usize, region.load(entry + 1)))
-        .take_while(|(place, _)| array.contains(place))
-        .collect();
-    Some(InterruptedTransaction { chunk, words })
+        .map(|entry| match region.load(entry) as usize {
+            place if array.contains(&place) => Ok((place, region.load(entry + 1))),
+            _ => Err(damaged(entry, "a place outside of the array")),
+        })
+        .collect::<Result<Vec<_>>>()?;
+    Ok(Some(InterruptedTransaction { chunk, words }))
 }
 
 impl InterruptedTransaction {
@@ -105,5 +119,66 @@ impl InterruptedTransaction {
             medium.write_back(Site::UndoPutBack, region, *place..place + 1);
         }
         medium.fence(Site::UndoPutBack);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ablation::{Ablation, UndoKind};
+    use crate::array::PackedArray;
+    use crate::memory::region::Domain;
+    use crate::memory::simulated::SimulatedMemory;
+    use crate::options::Options;
+    use crate::recovery::Reopening;
+    use crate::slot::edge;
+    use evergraph_storage::sync::Mutex;
+    use std::sync::Arc;
+
+    #[test]
+    fn recovery_stops_at_a_journal_that_cannot_be_undone_and_leaves_the_array_as_it_is() {
+        let ablation = Ablation { undo: UndoKind::Journal, ..Ablation::NONE };
+        let options = Options { vertices: 9, edges: 40, log_records: 7, undo_bytes: 64, ablation };
+        let memory = SimulatedMemory::new(Domain::Adr);
+        let mut array = PackedArray::create(memory.clone(), &options).unwrap();
+        (0..6).for_each(|target| array.insert(0, edge(target)).unwrap());
+        let (layout, number) = (*array.layout(), array.root.region);
+        let (running, second_entry) = (running(&layout), entry(&layout, 1));
+        // Power cuts when a transaction has an entry for its second word.
+        let images = Arc::new(Mutex::new(Vec::new()));
+        let found = Arc::clone(&images);
+        memory.observe(move |memory| {
+            memory.for_each_image(4, 1, |image| {
+                let region = image.open(number).unwrap();
+                let transaction = region.load(running);
+                if transaction != 0 && region.load(second_entry + 2) == transaction {
+                    found.lock().push(image);
+                }
+            });
+        });
+        array.make_room(0).unwrap();
+        memory.ignore();
+        // Of the first such fence without and with the first word, which is stored by then.
+        let image = images.lock().swap_remove(1);
+        let region = image.open(number).unwrap();
+        let lists =
+            || -> Vec<u64> { (layout.array()..layout.words()).map(|word| region.load(word)).collect() };
+        let (half_moved, places) = (lists(), [0, layout.array() - 1, layout.words(), usize::MAX]);
+        let outside = places.map(|place| (second_entry, place as u64, "a place outside of the array"));
+        let beyond = (running, region.load(running) + 99, "chunk ");
+        for (word, value, problem) in outside.into_iter().chain([beyond]) {
+            let whole = region.load(word);
+            image.damage(number, word, value);
+            let refusal = PackedArray::open(image.clone(), Reopening::Saved).err().unwrap();
+            assert_eq!(refusal.kind(), ErrorKind::Corrupt);
+            let place = format!("the journal at byte {} is damaged: {problem}", 8 * word);
+            assert!(refusal.to_string().contains(&place), "{refusal}");
+            assert_eq!(lists(), half_moved);
+            image.damage(number, word, whole);
+        }
+        let (array, _) = PackedArray::open(image, Reopening::Saved).unwrap();
+        let mut slots = Vec::new();
+        array.append_slots(0, 6, &mut slots).unwrap();
+        assert_eq!(slots, (0..6).map(edge).collect::<Vec<_>>());
     }
 }

@@ -12,6 +12,7 @@ use crate::workload::interactive::ldbc_files;
 use crate::workload::property_graph::{PropertyGraph, Uniqueness};
 use crate::workload::replica::Bench;
 use crate::workload::replica::neo4j::worker::{NEO4J, Neo4j};
+use crate::workload::replica::network::post_writer::POSTS;
 use crate::workload::replica::question::{Question, Rows};
 use evergraph::Value;
 use evergraph_graph::error::{Error, Result};
@@ -21,8 +22,6 @@ use std::time::{Duration, Instant};
 
 /// Labels that are found by name.
 const NAMED: [&str; 2] = ["Place", "TagClass"];
-/// Posts whose lengths change, over and over.
-const POSTS: usize = 5_000;
 
 const IS_3: &str = "MATCH (:Person {id: $person})-[knows:KNOWS]-(friend:Person)
     RETURN friend.id AS id, friend.firstName, friend.lastName ORDER BY knows.creationDate DESC, id";

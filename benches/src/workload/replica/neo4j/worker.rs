@@ -10,7 +10,7 @@
 
 use crate::plan::{Work, wrong};
 use crate::workload::replica::Bench;
-use crate::workload::replica::reload::{comparable, expect_same};
+use crate::workload::replica::reload::expect_same_vertices;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_measure::kernel::{Answer, Kernel};
 use serde_json::{Value, json};
@@ -118,13 +118,12 @@ impl Neo4j {
         seconds(&self.ask(&json!({"run": kernel.name(), "source": source}))?)
     }
 
-    /// Compares a kernel's answer, for so many vertices, with that of a static array; its JVM is warm afterwards.
+    /// Compares a kernel's answer, vertex by vertex, with that of a static array of the same edges; its JVM is warm afterwards.
     ///
     /// # Errors
     /// What it says; `corrupt` for another answer, and for a kernel that it does not have.
-    pub fn compare(&mut self, kernel: Kernel, source: u32, vertices: u32, expected: &[f64]) -> Result<()> {
-        let answer = self.answer(kernel, source)?;
-        expect_same(kernel, expected, &comparable(&answer, 0..vertices))?;
+    pub fn compare(&mut self, kernel: Kernel, source: u32, expected: &Answer) -> Result<()> {
+        expect_same_vertices(NEO4J, kernel, &self.answer(kernel, source)?, expected)?;
         (1..WARM_UPS).try_for_each(|_| self.run(kernel, source).map(drop))
     }
 

@@ -11,21 +11,23 @@
 //! ```
 //!
 //! The relations have no foreign keys, and every second row comes later: many edges wait for their ends. Each answer is compared
-//! with SQL's. SQL has the indexes of primary keys, and one on the second column of who knows whom, as edges have both sides.
+//! with SQL's. SQL has the indexes of the part `interactive`; its statements are new texts, planned each time, as ours are.
 //!
 //! Source: GART (USENIX ATC 2023), table 2.
 
 mod arrays;
+pub mod post_writer;
 
 use crate::goals::baseline::{RELOAD, SQL, STATIC, WITHOUT};
-use crate::plan::{Work, expect};
+use crate::plan::{Work, expect, wrong};
 use crate::race::{Race, order};
 use crate::results::Heading;
 use crate::workload::replica::neo4j::network::Neo4jNetwork;
 use crate::workload::replica::neo4j::worker::NEO4J;
 use crate::workload::replica::network::arrays::{Friendships, ModeratedForums, StaticRead, TagUses};
+use crate::workload::replica::network::post_writer::{CHANGED_POSTS, INTERVAL, PostWriter};
 use crate::workload::replica::question::{Question, Rows};
-use crate::workload::replica::relations::relations;
+use crate::workload::replica::relations::{INDEXES, PAGE_COST, relations};
 use crate::workload::replica::reload::median_time;
 use crate::workload::replica::source_server::run;
 use crate::workload::replica::{Bench, EPOCHS, OURS, PATIENCE, open};
@@ -37,9 +39,6 @@ use evergraph_measure::figure::Unit;
 use evergraph_replica::follow::options::{ReplicaMapping, ReplicaOptions};
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::source::postgres::server::PostgresSource;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
 
 const MAPPING: &str = include_str!("../../../../../crates/replica/mappings/snb.toml");
 /// The database at the source; slot and publication are called the same.
@@ -48,10 +47,6 @@ const NAME: &str = "network";
 const ROWS_OF_A_TRANSACTION: usize = 50;
 /// Rows of a statement that fills the first half.
 const ROWS_OF_A_STATEMENT: usize = 500;
-/// Posts that a transaction changes while reads are measured.
-pub const CHANGED_POSTS: usize = 10;
-/// Time between two of these transactions: 1,000 changes a second.
-pub const INTERVAL: Duration = Duration::from_millis(10);
 /// Persons that IS-3 asks for.
 const PERSONS: usize = 50;
 /// 2010-01-01, 2010-06-01 and 2010-12-01, in milliseconds.
@@ -113,9 +108,9 @@ pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
         run(&mut connection, &relation.create())?;
         relation.insert(&mut connection, (0, 2), ROWS_OF_A_STATEMENT)?;
     }
-    run(&mut connection, r#"CREATE INDEX ON person_knows_person ("Person.id2"); ANALYZE"#)?;
+    run(&mut connection, INDEXES)?;
+    run(&mut connection, "ANALYZE")?;
     let database = open(&bench.folder.join("network.eg"))?;
-    let settings = bench.server.settings_of(NAME);
     let options = ReplicaOptions {
         slot: Some(NAME.to_owned()),
         publication: Some(NAME.to_owned()),
@@ -123,7 +118,7 @@ pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
         temporary: bench.folder.clone(),
         ..ReplicaOptions::new(ReplicaMapping { name: "snb.toml".to_owned(), text: MAPPING.to_owned() })
     };
-    let source = Box::new(PostgresSource::new(settings, CancelFlag::default()));
+    let source = Box::new(PostgresSource::new(bench.server.settings_of(NAME), CancelFlag::default()));
     let replica = Replica::start(database.clone(), source, options, &|_| (), &CancelFlag::default())?;
     let mut inserted = 0;
     for relation in &relations {
@@ -140,12 +135,18 @@ pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
     let [is_3, bi_2, bi_3] = questions(persons.map_or(&[][..], |relation| &relation.rows[..]));
     let mut neo4j =
         Neo4jNetwork::start(work, bench, &folder.with_file_name("graph"), CHANGED_POSTS, INTERVAL)?;
-    measure_read::<Friendships>(work, bench, &is_3, &database, &replica, neo4j.as_mut())?;
-    measure_read::<TagUses>(work, bench, &bi_2, &database, &replica, neo4j.as_mut())?;
-    measure_read::<ModeratedForums>(work, bench, &bi_3, &database, &replica, neo4j.as_mut())?;
+    let writer = PostWriter::new(bench, NAME)?;
+    let mut reads =
+        NetworkReads { bench, database: &database, replica: &replica, writer, neo4j: neo4j.as_mut() };
+    reads.measure::<Friendships>(work, &is_3)?;
+    reads.measure::<TagUses>(work, &bi_2)?;
+    reads.measure::<ModeratedForums>(work, &bi_3)?;
+    reads.writer.note(work, "network");
+    drop(reads);
     work.note("network: reload reads the columns that a read needs by COPY, a connection a table, makes static arrays and reads once by a loop over them; static is the loop alone, on arrays that are there already");
-    replica.stop()?;
-    database.close()
+    work.note("network: SQL is indexed on every column that names a vertex and on names, with random_page_cost = 1.1; each of its statements is a new text, planned anew");
+    drop(connection);
+    bench.unfollow(NAME, replica, database)
 }
 
 /// Waits until the replica is where its source is.
@@ -193,117 +194,141 @@ fn questions(persons: &[Vec<String>]) -> [Question; 3] {
             title: "BI-3: messages about a class in the forums of a country's moderators",
             gremlin: BI_3,
             sql: BI_3_SQL,
-            parameters: COUNTRIES
+            parameters: CLASSES
                 .iter()
-                .flat_map(|country| {
-                    CLASSES.iter().map(move |name| vec![("country", Value::from(*country)), class(name)])
+                .flat_map(|name| {
+                    COUNTRIES.map(|country| vec![("country", Value::from(country)), class(name)])
                 })
                 .collect(),
         },
     ]
 }
 
-/// Measures a read in Gremlin, in SQL, on the arrays of `R`, and in Cypher.
-fn measure_read<R: StaticRead>(
-    work: &mut Work<'_>,
-    bench: &Bench,
-    read: &Question,
-    database: &Database,
-    replica: &Replica,
-    mut neo4j: Option<&mut Neo4jNetwork>,
-) -> Result<()> {
-    let mut connection = bench.server.connect_to(NAME)?;
-    let expected: Vec<Rows> = read
-        .parameters
-        .iter()
-        .map(|parameters| read.by_sql(&mut connection, parameters))
-        .collect::<Result<_>>()?;
-    let rows: usize = expected.iter().map(Vec::len).sum();
-    let names = [OURS, WITHOUT, SQL, RELOAD, STATIC].into_iter();
-    let names: Vec<_> = names.chain(neo4j.is_some().then_some(NEO4J)).collect();
-    let mut race = Race::new(names.iter().copied());
-    let time = work.plan.run_time.min(bench.plan.run_time);
-    if let Some(neo4j) = neo4j.as_deref_mut() {
-        // By then its JVM has compiled what is hot.
-        neo4j.time(read, time, &expected)?;
-    }
-    for round in 0..bench.plan.rounds {
-        let mut times = vec![0.0; names.len()];
-        for place in order(round, times.len()) {
-            let ours =
-                || read.time(time, |parameters| read.by_gremlin(database, parameters), Some(&expected));
-            times[place] = match place {
-                0 => beside_a_writer(bench, NAME, ours)?,
-                1 => {
-                    catch_up(replica)?;
-                    ours()?
-                }
-                2 => beside_a_writer(bench, NAME, || {
-                    read.time(time, |parameters| read.by_sql(&mut connection, parameters), Some(&expected))
-                })?,
-                3 => beside_a_writer(bench, NAME, || reload::<R>(bench, read, &expected))?,
-                4 => {
-                    let arrays = R::load(&bench.server.settings_of(NAME))?;
-                    for (parameters, expected) in read.parameters.iter().zip(&expected) {
-                        expect(STATIC, read.title, &arrays.answer(parameters)?, expected)?;
-                    }
-                    beside_a_writer(bench, NAME, || {
-                        read.time(time, |parameters| arrays.answer(parameters), Some(&expected))
-                    })?
-                }
-                _ => {
-                    let neo4j = neo4j.as_deref_mut().expect("it is in a race only where it is there");
-                    neo4j.time(read, time, &expected)?
-                }
-            };
+/// What the reads share: the network in its database and its replica, what writes meanwhile, and Neo4j, where there is one.
+struct NetworkReads<'n> {
+    bench: &'n Bench,
+    database: &'n Database,
+    replica: &'n Replica,
+    writer: PostWriter,
+    neo4j: Option<&'n mut Neo4jNetwork>,
+}
+
+impl NetworkReads<'_> {
+    /// Measures a read in Gremlin, in SQL, on the arrays of `R`, and in Cypher.
+    fn measure<R: StaticRead>(&mut self, work: &mut Work<'_>, read: &Question) -> Result<()> {
+        let Self { bench, database, replica, ref mut writer, ref mut neo4j } = *self;
+        let mut connection = bench.server.connect_to(NAME)?;
+        run(&mut connection, PAGE_COST)?;
+        let expected: Vec<Rows> = read
+            .parameters
+            .iter()
+            .map(|parameters| read.by_sql(&mut connection, parameters))
+            .collect::<Result<_>>()?;
+        expect_something(read, &expected)?;
+        let rows: usize = expected.iter().map(Vec::len).sum();
+        let names = [OURS, WITHOUT, SQL, RELOAD, STATIC].into_iter();
+        let names: Vec<_> = names.chain(neo4j.is_some().then_some(NEO4J)).collect();
+        let mut race = Race::new(names.iter().copied());
+        let time = work.plan.run_time.min(bench.plan.run_time);
+        if let Some(neo4j) = neo4j {
+            // By then its JVM has compiled what is hot.
+            neo4j.time(read, time, &expected)?;
         }
-        race.note(&times);
-    }
-    let heading = Heading::new(format!("replica.network.{}", read.name), read.title, Unit::Seconds)
-        .with("parameters", read.parameters.len())
-        .with("rows", rows);
-    work.add_race(&heading, &race);
-    Ok(())
-}
-
-/// Seconds of loading the arrays of a read and of one answer by them; each run asks for other parameters.
-fn reload<R: StaticRead>(bench: &Bench, read: &Question, expected: &[Rows]) -> Result<f64> {
-    let settings = bench.server.settings_of(NAME);
-    let mut asked = read.parameters.iter().zip(expected).cycle();
-    median_time(|| {
-        let arrays = R::load(&settings)?;
-        let Some((parameters, expected)) = asked.next() else { return Ok(()) };
-        expect(RELOAD, read.title, &arrays.answer(parameters)?, expected)
-    })
-}
-
-/// What `measure` gives while lengths of posts change in the source's `database`, which no read asks for: 1,000 a second.
-///
-/// # Errors
-/// Those of the server and of `measure`.
-pub fn beside_a_writer<T>(bench: &Bench, database: &str, measure: impl FnOnce() -> Result<T>) -> Result<T> {
-    let mut connection = bench.server.connect_to(database)?;
-    // Relaxed: it publishes nothing but itself.
-    let is_over = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let writer = scope.spawn(|| -> Result<()> {
-            let mut number = 0_u64;
-            while !is_over.load(Ordering::Relaxed) {
-                number += 1;
-                let change = format!(
-                    "UPDATE post SET length = length + 1 WHERE id IN (SELECT id FROM post WHERE id >= (
-                         SELECT min(id) FROM post) + {} ORDER BY id LIMIT {CHANGED_POSTS})",
-                    number * CHANGED_POSTS as u64 % 5000
-                );
-                run(&mut connection, &change)?;
-                thread::sleep(INTERVAL);
+        let mut reloads = 0;
+        for round in 0..bench.plan.rounds {
+            let mut times = vec![0.0; names.len()];
+            for place in order(round, times.len()) {
+                let ours =
+                    || read.time(time, |parameters| read.by_gremlin(database, parameters), Some(&expected));
+                times[place] = match place {
+                    0 => writer.beside(ours)?,
+                    1 => {
+                        catch_up(replica)?;
+                        ours()?
+                    }
+                    2 => writer.beside(|| {
+                        read.time(
+                            time,
+                            |parameters| read.by_sql(&mut connection, parameters),
+                            Some(&expected),
+                        )
+                    })?,
+                    3 => writer.beside(|| reload::<R>(bench, read, &expected, &mut reloads))?,
+                    4 => {
+                        let arrays = R::load(&bench.server.settings_of(NAME))?;
+                        for (parameters, expected) in read.parameters.iter().zip(&expected) {
+                            expect(STATIC, read.title, &arrays.answer(parameters)?, expected)?;
+                        }
+                        writer.beside(|| {
+                            read.time(time, |parameters| arrays.answer(parameters), Some(&expected))
+                        })?
+                    }
+                    _ => {
+                        let neo4j = neo4j.as_mut().expect("it is in a race only where it is there");
+                        neo4j.time(read, time, &expected)?
+                    }
+                };
             }
-            Ok(())
-        });
-        thread::sleep(INTERVAL * 10);
-        let measured = measure();
-        is_over.store(true, Ordering::Relaxed);
-        writer.join().expect("a panic was printed by its thread")?;
-        measured
+            race.note(&times);
+        }
+        let heading = Heading::new(format!("replica.network.{}", read.name), read.title, Unit::Seconds)
+            .with("parameters", read.parameters.len())
+            .with("rows", rows);
+        work.add_race(&heading, &race);
+        Ok(())
+    }
+}
+
+/// Fails for a read without rows, and for one that counts what is never there.
+fn expect_something(read: &Question, expected: &[Rows]) -> Result<()> {
+    let rows: Vec<&Vec<String>> = expected.iter().flatten().collect();
+    // The first column is an id.
+    let mut columns = 1..rows.first().map_or(0, |row| row.len());
+    let is_always_0 = |column: &usize| rows.iter().all(|row| row[*column] == "0");
+    if rows.is_empty() {
+        return Err(wrong(SQL, read.title, "no rows", "some"));
+    }
+    match columns.find(is_always_0) {
+        Some(column) => {
+            Err(wrong(SQL, read.title, format!("0 in each row of column {column}"), "some counts"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Seconds of loading the arrays of a read and of one answer by them. Each run asks for other parameters: `runs` counts those of
+/// all rounds.
+fn reload<R: StaticRead>(bench: &Bench, read: &Question, expected: &[Rows], runs: &mut usize) -> Result<f64> {
+    let settings = bench.server.settings_of(NAME);
+    median_time(|| {
+        let number = *runs % read.parameters.len();
+        *runs += 1;
+        let answer = R::load(&settings)?.answer(&read.parameters[number])?;
+        expect(RELOAD, read.title, &answer, &expected[number])
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_that_finds_nothing_is_an_error() {
+        let [_, bi_2, _] = questions(&[]);
+        let rows = |rows: &[[&str; 3]]| -> Vec<Rows> {
+            rows.iter().map(|row| vec![row.map(str::to_owned).to_vec()]).collect()
+        };
+        let is_found = |found: &[[&str; 3]]| expect_something(&bi_2, &rows(found)).is_ok();
+        assert!(is_found(&[["0", "2", "0"], ["7", "0", "1"]]));
+        assert!(!is_found(&[["4", "2", "0"], ["7", "3", "0"]]), "the second period is empty");
+        assert!(!is_found(&[["4", "0", "0"]]) && !is_found(&[]));
+    }
+
+    #[test]
+    fn the_first_reloads_ask_for_every_country() {
+        let [_, _, bi_3] = questions(&[]);
+        let countries: Vec<String> = bi_3.parameters.iter().map(|set| set[0].1.to_string()).collect();
+        assert_eq!(countries[..3], ["China", "India", "China"]);
+        assert_eq!(countries.len(), COUNTRIES.len() * CLASSES.len());
+    }
 }

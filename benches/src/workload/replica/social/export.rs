@@ -47,6 +47,7 @@ pub fn write<'a>(
     for (asked, race) in reads.filter(|(asked, _)| READS.contains(&asked.read.name)) {
         described.push(describe(asked, race, sql)?);
     }
+    assert_eq!(described.len(), READS.len(), "the workload has each of them");
     let document = json!({ "copies": copies, "source": source, "tables": tables, "reads": described });
     let path = folder.join("reads.json");
     fs::write(&path, format!("{document:#}\n")).map_err(|error| failed(&path, &error))

@@ -8,10 +8,10 @@
 use crate::goals::baseline::{RELOAD, STATIC, WITHOUT};
 use crate::plan::Work;
 use crate::race::{Race, order};
-use crate::results::Heading;
 use crate::workload::pool::pool;
 use crate::workload::replica::neo4j::worker::{NEO4J, Neo4j};
-use crate::workload::replica::network::{CHANGED_POSTS, INTERVAL, beside_a_writer, catch_up};
+use crate::workload::replica::network::catch_up;
+use crate::workload::replica::network::post_writer::{CHANGED_POSTS, INTERVAL, PostWriter};
 use crate::workload::replica::reload::{comparable, copy_numbers, expect_same, median_time};
 use crate::workload::replica::social::{NAME, Network};
 use crate::workload::replica::{Bench, OURS};
@@ -24,7 +24,7 @@ use evergraph_graph::topology::{Projection, Topology as _, Weight};
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_graph::view::{Freeze as _, GraphView as _};
 use evergraph_measure::figure::Unit;
-use evergraph_measure::kernel::Kernel;
+use evergraph_measure::kernel::{Answer, Kernel};
 use std::collections::HashMap;
 
 const KERNELS: [Kernel; 3] = [Kernel::PageRank, Kernel::Wcc, Kernel::Sssp];
@@ -37,6 +37,7 @@ pub fn measure(work: &mut Work<'_>, bench: &Bench, network: &Network) -> Result<
     let (pool, replica) = (pool(1)?, &network.followed);
     let source = network.pools.persons[0];
     let mut neo4j = EdgesInNeo4j::start(work, bench, source)?;
+    let mut writer = PostWriter::new(bench, NAME)?;
     for kernel in KERNELS {
         let names = [OURS, WITHOUT, RELOAD, STATIC].into_iter();
         let names: Vec<_> = names.chain(neo4j.is_some().then_some(NEO4J)).collect();
@@ -46,19 +47,19 @@ pub fn measure(work: &mut Work<'_>, bench: &Bench, network: &Network) -> Result<
             for place in order(round, times.len()) {
                 let ours = || pool.install(|| median_time(|| run(replica, kernel, source).map(drop)));
                 times[place] = match place {
-                    0 => beside_a_writer(bench, NAME, ours)?,
+                    0 => writer.beside(ours)?,
                     1 => {
                         catch_up(&network.replica)?;
                         ours()?
                     }
-                    2 => beside_a_writer(bench, NAME, || {
+                    2 => writer.beside(|| {
                         pool.install(|| {
                             median_time(|| Reloaded::read(bench, kernel)?.run(kernel, source).map(drop))
                         })
                     })?,
                     3 => {
                         let reloaded = pool.install(|| Reloaded::read(bench, kernel))?;
-                        beside_a_writer(bench, NAME, || {
+                        writer.beside(|| {
                             pool.install(|| median_time(|| reloaded.run(kernel, source).map(drop)))
                         })?
                     }
@@ -71,16 +72,20 @@ pub fn measure(work: &mut Work<'_>, bench: &Bench, network: &Network) -> Result<
             race.note(&times);
         }
         catch_up(&network.replica)?;
-        let [ours, theirs] = pool.install(|| -> Result<_> {
-            Ok([run(replica, kernel, source)?, Reloaded::read(bench, kernel)?.run(kernel, source)?])
+        let vertices = pool.install(|| -> Result<u64> {
+            let (answer, lists) = run(replica, kernel, source)?;
+            let ours = comparable(&answer, lists.vertices().iter());
+            let reloaded = Reloaded::read(bench, kernel)?;
+            let theirs = comparable(&reloaded.run(kernel, source)?, reloaded.lists.vertices().iter());
+            expect_same(kernel, &ours, &theirs)?;
+            Ok(lists.vertices().len())
         })?;
-        expect_same(kernel, &ours, &theirs)?;
         let title =
             format!("{}, 1 thread, persons and posts, while 1,000 posts change a second", kernel.title());
-        let name = format!("replica.interactive.{}", kernel.name());
-        let heading = Heading::new(name, title, Unit::Seconds).with("vertices", ours.len());
+        let heading = network.heading(kernel.name(), &title, Unit::Seconds).with("vertices", vertices);
         work.add_race(&heading, &race);
     }
+    writer.note(work, "persons and posts");
     work.note("persons and posts: reload reads the tables by COPY, numbers the ids, makes a static array and runs on that; static is the run alone, on an array that is there already");
     if let Some(EdgesInNeo4j { neo4j, .. }) = neo4j {
         work.note(format!(
@@ -95,8 +100,8 @@ fn direction(kernel: Kernel) -> Direction {
     if kernel == Kernel::Sssp { Direction::Out } else { Direction::Both }
 }
 
-/// The answer on a new snapshot.
-fn run(database: &Database, kernel: Kernel, source: i64) -> Result<Vec<f64>> {
+/// The answer on a new snapshot, and the lists that have its vertices.
+fn run(database: &Database, kernel: Kernel, source: i64) -> Result<(Answer, Lists)> {
     let snapshot = database.snapshot();
     let catalogue = snapshot.catalogue();
     let missing = || Error::new(ErrorKind::Corrupt, "the network has no persons who wrote posts");
@@ -114,8 +119,7 @@ fn run(database: &Database, kernel: Kernel, source: i64) -> Result<Vec<f64>> {
     };
     let lists = Lists::from(snapshot.freeze(&projection)?);
     let source = snapshot.find("Person", "id", source)?.ok_or_else(missing)?;
-    let answer = kernel.run(&lists, source)?;
-    Ok(comparable(&answer, lists.vertices().iter()))
+    Ok((kernel.run(&lists, source)?, lists))
 }
 
 /// Neo4j with the edges alone.
@@ -129,13 +133,14 @@ impl EdgesInNeo4j {
     /// Loads what COPY reads and compares each kernel's answer with the static array's; `None` without a JVM.
     fn start(work: &mut Work<'_>, bench: &Bench, source: i64) -> Result<Option<Self>> {
         let Some(built) = Neo4j::built(work, bench, "persons and posts") else { return Ok(None) };
-        let CopiedEdges { numbers, edges } = CopiedEdges::read(bench)?;
-        let vertices = vertices_count(&numbers)?;
-        let first = number_of(&numbers, source)?;
-        let mut neo4j = Neo4j::start(built, &bench.folder.join("neo4j-social"), vertices, &edges)?;
+        let copied = CopiedEdges::read(bench)?;
+        let vertices = copied.vertices_count()?;
+        let first = number_of(&copied.numbers, source)?;
+        let mut neo4j = Neo4j::start(built, &bench.folder.join("neo4j-social"), vertices, &copied.edges)?;
         for kernel in KERNELS {
-            let expected = Reloaded::read(bench, kernel)?.run(kernel, source)?;
-            neo4j.compare(kernel, first, vertices, &expected)?;
+            // Of the same copy: another one may have its rows, and so its numbers, in another order.
+            let expected = kernel.run(&copied.lists(kernel)?, VertexId(first))?;
+            neo4j.compare(kernel, first, &expected)?;
         }
         Ok(Some(Self { neo4j, source: first }))
     }
@@ -181,10 +186,17 @@ impl CopiedEdges {
         }
         Ok(Self { numbers, edges })
     }
-}
 
-fn vertices_count(numbers: &HashMap<i64, u32>) -> Result<u32> {
-    u32::try_from(numbers.len()).map_err(|_| Error::invalid("a network of 2^32 vertices"))
+    fn vertices_count(&self) -> Result<u32> {
+        u32::try_from(self.numbers.len()).map_err(|_| Error::invalid("a network of 2^32 vertices"))
+    }
+
+    /// A static array of them.
+    fn lists(&self, kernel: Kernel) -> Result<Lists> {
+        let vertices = VertexSet::full(self.vertices_count()?);
+        let weights = (kernel == Kernel::Sssp).then(|| vec![1.0; self.edges.len()]);
+        Ok(Lists::from(StaticCsr::new(vertices, &self.edges, weights.as_deref(), direction(kernel))?))
+    }
 }
 
 fn number_of(numbers: &HashMap<i64, u32>, id: i64) -> Result<u32> {
@@ -200,16 +212,11 @@ struct Reloaded {
 
 impl Reloaded {
     fn read(bench: &Bench, kernel: Kernel) -> Result<Self> {
-        let CopiedEdges { numbers, edges } = CopiedEdges::read(bench)?;
-        let vertices = VertexSet::full(vertices_count(&numbers)?);
-        let weights = (kernel == Kernel::Sssp).then(|| vec![1.0; edges.len()]);
-        let lists = StaticCsr::new(vertices, &edges, weights.as_deref(), direction(kernel))?;
-        Ok(Self { numbers, lists: Lists::from(lists) })
+        let copied = CopiedEdges::read(bench)?;
+        Ok(Self { lists: copied.lists(kernel)?, numbers: copied.numbers })
     }
 
-    fn run(&self, kernel: Kernel, source: i64) -> Result<Vec<f64>> {
-        let source = VertexId(number_of(&self.numbers, source)?);
-        let answer = kernel.run(&self.lists, source)?;
-        Ok(comparable(&answer, self.lists.vertices().iter()))
+    fn run(&self, kernel: Kernel, source: i64) -> Result<Answer> {
+        kernel.run(&self.lists, VertexId(number_of(&self.numbers, source)?))
     }
 }

@@ -32,10 +32,10 @@ use crate::race::{Race, order};
 use crate::results::Heading;
 use crate::workload::replica::network::catch_up;
 use crate::workload::replica::question::Rows;
-use crate::workload::replica::relations::{Relation, relations};
+use crate::workload::replica::relations::{INDEXES, PAGE_COST, Relation, relations};
 use crate::workload::replica::social::graph::{Graph, Names};
 use crate::workload::replica::social::parameters::Pools;
-use crate::workload::replica::social::sql::{COMPLEX, Read, SHORT, VIEWS_AND_INDEXES};
+use crate::workload::replica::social::sql::{COMPLEX, Read, SHORT, VIEWS};
 use crate::workload::replica::social::updates::{Update, Updater};
 use crate::workload::replica::source_server::run;
 use crate::workload::replica::{Bench, EPOCHS, OURS, open};
@@ -127,20 +127,14 @@ fn measure_copies(work: &mut Work<'_>, bench: &mut Bench, relations: &[Relation]
     }
     compare(&network, &reads, &mut sql)?;
     let Network { followed, replica, plain, .. } = network;
-    replica.stop()?;
-    detach(&followed, Some(&mut source(bench)))?;
-    followed.close()?;
     plain.close()?;
     drop(sql);
-    // A server notices some time later that a connection was closed.
-    run(&mut bench.connection, &format!("DROP DATABASE {NAME} WITH (FORCE)"))?;
-    Ok(())
+    bench.unfollow(NAME, replica, followed)
 }
 
 fn connect(bench: &Bench) -> Result<Connection> {
     let mut connection = bench.server.connect_to(NAME)?;
-    // All is in memory: a page by an index costs no more than one by a scan.
-    run(&mut connection, "SET random_page_cost = 1.1")?;
+    run(&mut connection, PAGE_COST)?;
     for read in SHORT.iter().chain(&COMPLEX) {
         run(&mut connection, &format!("PREPARE {}({}) AS {}", read.name, read.types, read.sql))?;
     }
@@ -170,7 +164,8 @@ impl Network {
             run(&mut connection, &relation.create())?;
             relation.insert(&mut connection, (0, 1), ROWS_OF_A_STATEMENT)?;
         }
-        run(&mut connection, VIEWS_AND_INDEXES)?;
+        run(&mut connection, VIEWS)?;
+        run(&mut connection, INDEXES)?;
         for copy in 1..before {
             copy_again(&mut connection, relations, copy, work.plan.seed)?;
         }

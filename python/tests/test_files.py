@@ -265,6 +265,13 @@ def test_what_verifies_of_a_damaged_database_is_salvaged(tmp_path: Path) -> None
         eg.salvage(path, tmp_path / "saved.eg")
 
 
+def add_notes(db: eg.Database, *, count: int, size: int) -> None:
+    """In one transaction."""
+    with db.begin() as tx:
+        for _ in range(count):
+            tx.add_vertex("Note", text="x" * size)
+
+
 def test_a_database_opens_with_limits_of_its_own(tmp_path: Path) -> None:
     limits: dict[str, Any] = {
         "transaction_bytes_max": 4096,
@@ -284,9 +291,8 @@ def test_a_database_opens_with_limits_of_its_own(tmp_path: Path) -> None:
         eg.open(tmp_path / "usual.eg", transaction_bytes_max=1 << 30, **usual)
     with eg.open(tmp_path / "mapped.eg", engine="mapped", live_bytes_max=16 << 20) as db:
         assert db.stats()["mapped"]["live_limit_bytes"] == 16 << 20
-        with pytest.raises(eg.LimitError, match="the limit is live_bytes_max"), db.begin() as tx:
-            for _ in range(20):
-                tx.add_vertex("Note", text="x" * (1 << 20))
+        with pytest.raises(eg.LimitError, match="the limit is live_bytes_max"):
+            add_notes(db, count=20, size=1 << 20)
     for bytes_max, bound in ((1, "at least 16777216"), ((256 << 30) + 1, "at most 274877906944")):
         with pytest.raises(eg.InvalidError, match=f"live_bytes_max is {bytes_max}, but must be {bound}"):
             eg.open(tmp_path / "none.eg", engine="mapped", live_bytes_max=bytes_max)

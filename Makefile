@@ -35,7 +35,7 @@
 #   BUGS              of `make planted-bugs`: parts of names, to plant some (crates/storage/src/planted.rs)
 #   SANITIZER         of `make sanitizers`: thread or address, for one of them (tools/sanitizers)
 #   IMAGES, SEED   of `make crash`: how many crash images, from which seed on
-#   MINUTES           of `make soak`: how long (crates/cli/tests/hostile/soak.rs)
+#   MINUTES           of `make soak` and `make readers-long`: how long (crates/cli/tests/hostile/soak.rs, tests/tests/readers/processes.rs)
 #   CYCLES, SEED   of `make kill`: how many kills, at which moments (crates/cli/tests/kills)
 #   HISTORIES, CYCLES, CHANGES, ROWS, MEMORY, SEED   of `make replica-long`: histories of a simulated replica (1,600: 20,000 power cuts),
 #                     kills, changed rows of each database, rows of the large transaction, mebibytes for its changed rows (4; 1024 is the
@@ -91,7 +91,7 @@ NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 .DEFAULT_GOAL := help
 .PHONY: compare help demo demo-disk test check docs planted-bugs sanitizers crash fuzz kill soak bench bench-engines bench-smoke \
     bench-disk bench-disk-peers bench-machine bench-builds bench-transactions bench-server bench-replica bench-mapped bench-python bench-gnn bench-virtuoso bench-jvm bench-queries jvm-peers build install clean toolchain linters python gremlin-drivers \
-    python-package networkx-suite compare-python compare-package packages pyg wheel replica-long gremlin-test tinkerpop tinkerpop-server \
+    python-package networkx-suite compare-python compare-package packages pyg wheel replica-long readers-long gremlin-test tinkerpop tinkerpop-server \
     differential container-test downloads site-packages
 
 help: ## List the targets
@@ -236,6 +236,14 @@ replica-long: toolchain ## Long tests of the replica: 20,000 power cuts, 1,000 k
 	    --test follow -- --nocapture --exact postgres::an_applier_that_pauses_beyond_the_senders_time_limit_keeps_its_connection_and_loses_nothing
 	@echo "== a transaction of three million rows, rolled back and committed, with $(or $(MEMORY),4) MiB for its changed rows"
 	$(Q)EVERGRAPH_REPLICA_LARGE_ROWS=$(or $(ROWS),3000000) EVERGRAPH_REPLICA_LARGE_MEMORY=$(or $(MEMORY),4) $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) --test large -- --nocapture
+
+# Three quarters of the time for processes with whole databases, a quarter for the words that they share.
+readers-long: toolchain ## Processes of the mapped engine that write and read one database, killed at random for MINUTES=60
+	@echo "== processes that write and read one database, killed at random for $(or $(MINUTES),60) minutes"
+	$(Q)EVERGRAPH_READERS_SECONDS=$$((45 * $(or $(MINUTES),60))) $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) --test readers \
+	    -- --nocapture --exact processes::every_snapshot_is_its_commits_while_readers_and_writers_are_killed
+	$(Q)EVERGRAPH_LIVE_SECONDS=$$((15 * $(or $(MINUTES),60))) $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) --test processes \
+	    -- --nocapture --exact every_snapshot_of_every_process_is_its_commits_while_readers_are_killed
 
 kill: toolchain ## Kill the real program in mid-work: CYCLES=1000 times, at SEED's moments; ENGINE=disk, mapped or memory for one
 	@echo "== $(or $(CYCLES),1000) kills of a process that writes, opens, imports or makes a checkpoint, and faults below it"

@@ -12,6 +12,7 @@
 //! be those of the last vertices.
 
 use crate::engine::store::Edge;
+use crate::shuffle::shuffle;
 use evergraph::Database;
 use evergraph::generate::random::Random;
 use evergraph::import::options::{ImportOptions, InputFile};
@@ -115,7 +116,7 @@ impl FileGraph {
         if edges.is_empty() {
             return Err(Error::invalid(format!("the graph {} has no edge", from.name)));
         }
-        shuffle(&mut edges, seed);
+        shuffle(&mut edges, &mut Random::new(seed, PURPOSE, 0));
         Ok(Self { name: from.name.clone(), vertices: topology.vertices().len() as u32, edges })
     }
 
@@ -150,7 +151,7 @@ impl FileGraph {
         }
         edges.sort_unstable();
         edges.dedup();
-        shuffle(&mut edges, seed);
+        shuffle(&mut edges, &mut Random::new(seed, PURPOSE, 0));
         Ok(Self { name: format!("{}-{scale}", self.name), vertices: all as u32, edges })
     }
 
@@ -158,14 +159,6 @@ impl FileGraph {
     #[must_use]
     pub fn degree(&self) -> u32 {
         (self.edges.len() as f64 / f64::from(self.vertices.max(1))).round() as u32
-    }
-}
-
-/// Fisher and Yates' shuffle.
-fn shuffle(edges: &mut [Edge], seed: u64) {
-    let mut random = Random::new(seed, PURPOSE, 0);
-    for last in (1..edges.len()).rev() {
-        edges.swap(last, random.below(last as u64 + 1) as usize);
     }
 }
 

@@ -9,6 +9,7 @@
 //! mapped_plan    the same of raw edges in mapped files
 //! edges          which edges, in which order             results    results.json
 //! graph_file     edges of files in place of R-MAT        table, plot   the same for people
+//! shuffle        a random order of edges                 folder     made, copied
 //! race           who runs when; ratios
 //! stopwatch      wall and CPU time of a run
 //! processors     which of them threads and processes may run on
@@ -21,6 +22,7 @@ mod ablation_plan;
 mod disk_plan;
 mod edges;
 mod engine;
+mod folder;
 mod goals;
 mod graph_file;
 mod mapped_plan;
@@ -33,6 +35,7 @@ mod race;
 mod replica_plan;
 mod results;
 mod server_plan;
+mod shuffle;
 mod stopwatch;
 mod table;
 mod workload;

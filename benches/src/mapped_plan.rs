@@ -1,6 +1,19 @@
 //! Plan of the parts `mapped` and `mapped-engine`: which degrees, how large logs and databases are, and on which memory.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+
+/// What is measured of the mapped engine.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum EnginePart {
+    /// Edges a second by transactions of one and of a thousand edges.
+    Transactions,
+    /// Algorithms on a snapshot while some edges wait for their merge.
+    Kernels,
+    /// From the end of a process that was killed to the first answer.
+    Openings,
+    /// Other processes that read while one writes.
+    Readers,
+}
 
 /// What is measured of stores of raw edges in mapped files.
 #[derive(Clone, PartialEq, Debug)]
@@ -19,6 +32,10 @@ pub struct MappedPlan {
     pub checkpoint_loads: Vec<u32>,
     /// Sizes of databases that are opened after a kill: how many times the plan's graph is loaded.
     pub opening_loads: Vec<u32>,
+    /// The same without the memory engine, for graphs that it has no memory for.
+    pub opening_alone_loads: Vec<u32>,
+    /// What of the engine.
+    pub engine_parts: Vec<EnginePart>,
     /// Whether a file system will do that is not one of persistent memory.
     pub is_emulated: bool,
 }
@@ -35,6 +52,8 @@ impl MappedPlan {
             items_a_record: vec![64, 32, 16, 8, 4, 2],
             checkpoint_loads: vec![1, 16],
             opening_loads: vec![1, 16],
+            opening_alone_loads: Vec::new(),
+            engine_parts: EnginePart::value_variants().to_vec(),
             is_emulated: false,
         }
     }
@@ -47,7 +66,8 @@ impl MappedPlan {
             log_bytes: vec![64, 2_048],
             items_a_record: vec![8, 2],
             checkpoint_loads: vec![1, 2],
-            opening_loads: vec![1, 2],
+            opening_loads: vec![1],
+            opening_alone_loads: vec![2],
             is_emulated: true,
             ..Self::full()
         }
@@ -67,6 +87,12 @@ pub struct MappedArguments {
     /// How many times the graph is loaded before the database is opened after a kill: 1,16,160.
     #[arg(long, value_delimiter = ',', value_name = "LOADS")]
     mapped_opening_loads: Option<Vec<u32>>,
+    /// The same without the memory engine, for graphs that it has no memory for: 480 is some 20 GB.
+    #[arg(long, value_delimiter = ',', value_name = "LOADS")]
+    mapped_opening_alone_loads: Option<Vec<u32>>,
+    /// What is measured of the engine; all of it by default.
+    #[arg(long, value_delimiter = ',', value_name = "PART")]
+    mapped_engine_parts: Option<Vec<EnginePart>>,
 }
 
 impl MappedArguments {
@@ -78,6 +104,12 @@ impl MappedArguments {
         }
         if let Some(loads) = &self.mapped_opening_loads {
             plan.opening_loads.clone_from(loads);
+        }
+        if let Some(loads) = &self.mapped_opening_alone_loads {
+            plan.opening_alone_loads.clone_from(loads);
+        }
+        if let Some(parts) = &self.mapped_engine_parts {
+            plan.engine_parts.clone_from(parts);
         }
     }
 }

@@ -1,41 +1,10 @@
-//! Data sets beside the project: where they are, and their files as text.
-//!
-//! They lie where `EVERGRAPH_DATA` points, else in `../shared/data` from the workspace's root. Without
-//! one its test says so and passes; with `CI` set it fails.
+//! Data: files of data sets as text, and what is in it.
 
 use flate2::read::MultiGzDecoder;
 use std::fs::{self, File};
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::Read as _;
+use std::path::Path;
 use std::str::FromStr;
-
-/// The folder of the set `name`, or `None` where nobody has it.
-///
-/// # Panics
-/// If the set is missing and the environment has `CI`.
-#[must_use]
-pub fn data_set(name: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("EVERGRAPH_DATA")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data"), PathBuf::from);
-    let folder = root.join(name);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    skip(&format!("there is no data set `{name}` in {}", root.display()));
-    None
-}
-
-/// Says that the test of this thread can't run, and why: what a machine lacks is no fault of the code.
-///
-/// # Panics
-/// If the environment has `CI`: there nothing may be missing.
-pub fn skip(why: &str) {
-    assert!(std::env::var_os("CI").is_none(), "{why}");
-    let thread = std::thread::current();
-    let line = format!("skipped: {}: {why}\n", thread.name().unwrap_or("a test"));
-    // Not by `println!`, which a passing test keeps to itself.
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
-}
 
 /// The text of a file, unpacked if its name ends in `gz`.
 ///

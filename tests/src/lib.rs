@@ -7,5 +7,7 @@
 
 pub mod contents;
 pub mod data;
+pub mod data_folder;
 pub mod lsqb;
+pub mod skips;
 pub mod store;

@@ -58,6 +58,7 @@ mod simulated {
     pub mod client;
     pub mod directory;
     pub mod disk;
+    pub mod fate;
     pub mod history;
     pub mod judge;
     pub mod loads;

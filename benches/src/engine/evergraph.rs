@@ -1,13 +1,12 @@
 //! Evergraph: one label, one simple edge type, both directions kept; a vertex' number is its id.
 
+use crate::engine::snapshot_reader::{SnapshotReader, simple_edge};
 use crate::engine::store::{Commit, Edge, Reader, Store};
-use evergraph::{Database, Durability, EngineKind, Options, Snapshot};
+use evergraph::{Database, Durability, EngineKind, Options};
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::id::{Direction, EdgeId, TypeId, VertexId};
+use evergraph_graph::id::{EdgeId, TypeId, VertexId};
 use evergraph_graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
-use evergraph_graph::topology::{PieceBuffer, Projection, Topology, Visit};
 use evergraph_graph::transaction::{NewEdge, Transaction as _};
-use evergraph_graph::view::{Freeze, GraphView, NeighborBatch, NeighborCursor};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -76,9 +75,8 @@ impl EvergraphStore {
         &self.database
     }
 
-    fn id(&self, (source, target): Edge) -> EdgeId {
-        let [source, target] = [source, target].map(VertexId);
-        EdgeId { source, edge_type: self.edge_type, target, discriminator: 0 }
+    fn id(&self, edge: Edge) -> EdgeId {
+        simple_edge(edge, self.edge_type)
     }
 }
 
@@ -118,22 +116,11 @@ impl Store for EvergraphStore {
     }
 
     fn read(&self, body: &mut dyn FnMut(&mut dyn Reader) -> Result<()>) -> Result<()> {
-        body(&mut SnapshotReader {
-            store: self,
-            snapshot: self.database.snapshot(),
-            batch: NeighborBatch::default(),
-        })
+        body(&mut SnapshotReader::new(self.database.snapshot(), self.edge_type))
     }
 
     fn settle(&self) -> Result<()> {
-        let began = Instant::now();
-        while self.database.store().statistics().engine.fresh_edge_records > 0 {
-            if began.elapsed() > PATIENCE {
-                return Err(Error::new(ErrorKind::Limit, format!("not all is merged after {PATIENCE:?}")));
-            }
-            thread::sleep(Duration::from_millis(5));
-        }
-        Ok(())
+        wait_until_merged(&self.database)
     }
 
     fn close(self: Box<Self>) -> Result<()> {
@@ -141,40 +128,17 @@ impl Store for EvergraphStore {
     }
 }
 
-struct SnapshotReader<'a> {
-    store: &'a EvergraphStore,
-    snapshot: Snapshot,
-    batch: NeighborBatch,
-}
-
-impl Reader for SnapshotReader<'_> {
-    fn has(&mut self, edge: Edge) -> Result<bool> {
-        let mut found = Vec::with_capacity(1);
-        self.snapshot.has_edges(&[self.store.id(edge)], &mut found)?;
-        Ok(found == [true])
+/// Waits until merges have taken in every edge.
+///
+/// # Errors
+/// `limit` if that takes too long.
+pub fn wait_until_merged(database: &Database) -> Result<()> {
+    let began = Instant::now();
+    while database.store().statistics().engine.fresh_edge_records > 0 {
+        if began.elapsed() > PATIENCE {
+            return Err(Error::new(ErrorKind::Limit, format!("not all is merged after {PATIENCE:?}")));
+        }
+        thread::sleep(Duration::from_millis(5));
     }
-
-    fn neighbors(&mut self, vertex: u32, limit: usize, into: &mut Vec<u32>) -> Result<()> {
-        self.batch.clear();
-        let (vertices, types) = ([VertexId(vertex)], [self.store.edge_type]);
-        let mut cursor = NeighborCursor::default();
-        self.snapshot.neighbors(
-            &vertices,
-            Some(&types),
-            Direction::Out,
-            &mut cursor,
-            limit,
-            &mut self.batch,
-        )?;
-        into.extend(self.batch.neighbors.iter().map(|neighbor| neighbor.0));
-        Ok(())
-    }
-
-    fn scan(&mut self, visit: &mut dyn FnMut(u32, &[u32])) -> Result<()> {
-        let topology = self.snapshot.freeze(&Projection::all(Direction::Out))?;
-        topology.visit(Direction::Out, 0..topology.bound(), &mut PieceBuffer::default(), |source, piece| {
-            visit(source, piece.neighbors);
-            Visit::Continue
-        })
-    }
+    Ok(())
 }

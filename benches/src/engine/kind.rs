@@ -11,7 +11,8 @@ use crate::engine::rocksdb;
 use crate::engine::rocksdb::RocksDbStore;
 use crate::engine::store::{Commit, Store};
 use crate::engine::{evergraph, fjall, lmdb, redb};
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use crate::folder::make_folder;
+use evergraph_graph::error::Result;
 use std::path::Path;
 
 /// Which engine.
@@ -93,7 +94,7 @@ impl Kind {
     /// # Errors
     /// What the engine says.
     pub fn open(self, folder: &Path, vertices: u32, commit: Commit) -> Result<Box<dyn Store>> {
-        make(folder)?;
+        make_folder(folder)?;
         Ok(match self {
             Self::Evergraph => Box::new(EvergraphStore::open(folder, vertices, commit)?),
             Self::Lmdb => Box::new(LmdbStore::open(folder, commit)?),
@@ -110,7 +111,7 @@ impl Kind {
     /// # Errors
     /// What the engine says.
     pub fn open_key_value(self, folder: &Path, commit: Commit) -> Result<Option<Box<dyn KeyValue>>> {
-        make(folder)?;
+        make_folder(folder)?;
         Ok(match self {
             Self::Evergraph => None,
             Self::Lmdb => Some(Box::new(LmdbStore::open(folder, commit)?)),
@@ -121,12 +122,6 @@ impl Kind {
             Self::RocksDb => Some(Box::new(RocksDbStore::open(folder, commit)?)),
         })
     }
-}
-
-fn make(folder: &Path) -> Result<()> {
-    std::fs::create_dir_all(folder).map_err(|error| {
-        Error::new(ErrorKind::Io, format!("make the folder {}: {error}", folder.display())).because(error)
-    })
 }
 
 #[cfg(test)]

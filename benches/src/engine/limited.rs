@@ -1,19 +1,21 @@
 //! A store of ours with a limit of memory, on either engine: both directions kept, ends checked, a simple edge type.
 
+use crate::engine::snapshot_reader::{SnapshotReader, simple_edge};
 use crate::engine::store::{Commit, Edge, Reader, Store};
-use crate::workload::disk::graph::{DiskGraph, EDGE, Properties, WEIGHT};
+use crate::folder::make_folder;
+use crate::workload::disk::graph::{DiskGraph, EDGE, Properties, WEIGHT, weight};
+use crate::workload::disk::inserts::BATCH;
 use evergraph_disk_engine::durable::open::open_tuned;
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_disk_engine::statistics::TreeStatistics;
 use evergraph_disk_engine::tuning::Tuning;
 use evergraph_graph::budget::Budget as _;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::id::{Direction, EdgeId, TypeId, VertexId};
+use evergraph_graph::id::{EdgeId, TypeId, VertexId};
 use evergraph_graph::load::Load;
-use evergraph_graph::topology::{PieceBuffer, Projection, Topology, Visit};
 use evergraph_graph::transaction::{NewEdge, Transaction as _};
 use evergraph_graph::value::Value;
-use evergraph_graph::view::{Freeze, GraphView, NeighborBatch, NeighborCursor};
+use evergraph_graph::view::{Freeze, GraphView};
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::checkpoint::error::CheckpointResult;
 use evergraph_storage::durable_engine::{DurableEngine, OpenContext, OpenedEngine};
@@ -106,6 +108,26 @@ impl<E: MeasuredEngine> LimitedStore<E> {
         Ok(Self { open, edge_type, limit_bytes })
     }
 
+    /// A new database in `folder` with `graph` and these properties of it, all settled: a load of what is there first, and
+    /// transactions of [`BATCH`] of the edges that come later.
+    ///
+    /// # Errors
+    /// `io`; what opening, the load and the engine say.
+    pub fn filled(folder: &Path, limit_bytes: u64, graph: &DiskGraph, properties: Properties) -> Result<Self>
+    where
+        Self: Store,
+    {
+        make_folder(folder)?;
+        let store = Self::open(folder, limit_bytes, Commit::Unsynced)?;
+        store.load_graph(&DiskGraph::load(graph.vertices, &graph.loaded, properties))?;
+        graph.later.chunks(BATCH).try_for_each(|edges| match properties {
+            Properties::Weights => store.put_weighted(edges, weight),
+            Properties::Bare | Properties::Ids => store.put(edges),
+        })?;
+        store.settle()?;
+        Ok(store)
+    }
+
     /// The database.
     #[must_use]
     pub fn open_store(&self) -> &OpenStore<E> {
@@ -151,9 +173,8 @@ impl<E: MeasuredEngine> LimitedStore<E> {
         })
     }
 
-    fn id(&self, (source, target): Edge) -> EdgeId {
-        let [source, target] = [source, target].map(VertexId);
-        EdgeId { source, edge_type: self.edge_type, target, discriminator: 0 }
+    fn id(&self, edge: Edge) -> EdgeId {
+        simple_edge(edge, self.edge_type)
     }
 }
 
@@ -216,11 +237,7 @@ where
     }
 
     fn read(&self, body: &mut dyn FnMut(&mut dyn Reader) -> Result<()>) -> Result<()> {
-        body(&mut SnapshotReader {
-            store: self,
-            snapshot: self.open.store().snapshot(),
-            batch: NeighborBatch::default(),
-        })
+        body(&mut SnapshotReader::new(self.open.store().snapshot(), self.edge_type))
     }
 
     fn settle(&self) -> Result<()> {
@@ -238,46 +255,5 @@ where
 
     fn close(self: Box<Self>) -> Result<()> {
         self.open.close()
-    }
-}
-
-struct SnapshotReader<'a, E: MeasuredEngine> {
-    store: &'a LimitedStore<E>,
-    snapshot: Snapshot<E>,
-    batch: NeighborBatch,
-}
-
-impl<E: MeasuredEngine> Reader for SnapshotReader<'_, E>
-where
-    Snapshot<E>: GraphView + Freeze,
-{
-    fn has(&mut self, edge: Edge) -> Result<bool> {
-        let mut found = Vec::with_capacity(1);
-        self.snapshot.has_edges(&[self.store.id(edge)], &mut found)?;
-        Ok(found == [true])
-    }
-
-    fn neighbors(&mut self, vertex: u32, limit: usize, into: &mut Vec<u32>) -> Result<()> {
-        self.batch.clear();
-        let (vertices, types) = ([VertexId(vertex)], [self.store.edge_type]);
-        let mut cursor = NeighborCursor::default();
-        self.snapshot.neighbors(
-            &vertices,
-            Some(&types),
-            Direction::Out,
-            &mut cursor,
-            limit,
-            &mut self.batch,
-        )?;
-        into.extend(self.batch.neighbors.iter().map(|neighbor| neighbor.0));
-        Ok(())
-    }
-
-    fn scan(&mut self, visit: &mut dyn FnMut(u32, &[u32])) -> Result<()> {
-        let topology = self.snapshot.freeze(&Projection::all(Direction::Out))?;
-        topology.visit(Direction::Out, 0..topology.bound(), &mut PieceBuffer::default(), |source, piece| {
-            visit(source, piece.neighbors);
-            Visit::Continue
-        })
     }
 }

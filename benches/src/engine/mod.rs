@@ -7,7 +7,7 @@
 //! fjall       log-structured merge tree, in Rust; a key an edge
 //! rocksdb     log-structured merge tree; a key an edge
 //! lmdb_lists, rocksdb_lists  the same with both sides, as lists for kernels (key_lists)
-//! limited     ours again, with a limit of memory: either engine
+//! limited     ours again, with a limit of memory: either engine; snapshot_reader is what both stores of ours read by
 //! ```
 //!
 //! The others keep one direction, which is in their favour: half of what is written, half of the memory.
@@ -27,4 +27,5 @@ pub mod redb;
 pub mod rocksdb;
 #[cfg(feature = "rocksdb")]
 pub mod rocksdb_lists;
+pub mod snapshot_reader;
 pub mod store;

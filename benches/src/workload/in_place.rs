@@ -13,6 +13,7 @@ use crate::edges::distinct;
 use crate::engine::evergraph::EvergraphStore;
 use crate::engine::kind::Kind;
 use crate::engine::store::{Commit, Edge, Store};
+use crate::folder::make_folder;
 use crate::plan::{Work, wrong};
 use crate::race::{Race, Sample, order};
 use crate::results::{Heading, Median};
@@ -26,7 +27,6 @@ use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_measure::figure::Unit;
 use evergraph_measure::kernel::{Answer, Kernel};
-use std::fs;
 
 const KERNELS: [Kernel; 2] = [Kernel::PageRank, Kernel::Wcc];
 /// The part of the edges that is inserted before a run.
@@ -54,7 +54,7 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     let mut first = first.to_vec();
     first.sort_unstable();
     let folder = work.place("in-place");
-    fs::create_dir_all(&folder).map_err(|error| crate::failed(&folder, &error))?;
+    make_folder(&folder)?;
     let ours = EvergraphStore::open(&folder, work.plan.vertices(), Commit::Unsynced)?;
     ours.load(&first)?;
     let open = |kind: &Kind| {

@@ -10,6 +10,7 @@
 //! The live run comes first after the inserts, so that it bears the merges that they cause.
 
 use crate::edges::distinct;
+use crate::engine::evergraph::wait_until_merged;
 use crate::engine::store::Edge;
 use crate::goals::baseline;
 use crate::plan::Work;
@@ -17,6 +18,7 @@ use crate::race::{Race, Sample};
 use crate::results::{Heading, Median};
 use crate::stopwatch::{Spent, Stopwatch, steady};
 use crate::workload::pool::pool;
+use crate::workload::writer_thread::beside_writer;
 use evergraph::generate::random::Random;
 use evergraph::{Database, Durability, Options};
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -29,14 +31,11 @@ use evergraph_measure::figure::Unit;
 use evergraph_measure::kernel::{Kernel, static_copy};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const PURPOSE: u64 = 404;
 /// Scores of two runs may differ by so much: sums in another order.
 const TOLERANCE: f64 = 1e-9;
-/// Everything is merged within this.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// The part of the edges that is inserted rather than loaded.
 const KEPT_BACK: f64 = 0.3;
 /// A scan takes a few milliseconds: so many of them are one run, each on a snapshot of its own.
@@ -209,7 +208,7 @@ impl Graph {
 
     fn run(&mut self, kernel: Kernel, state: State, source: VertexId) -> Result<Run> {
         match state {
-            State::Fresh(0.0) => self.wait_until_merged()?,
+            State::Fresh(0.0) => wait_until_merged(&self.database)?,
             State::Fresh(share) => {
                 let left = self.waiting.len() - (self.all as f64 * share) as usize;
                 let batch = self.waiting.split_off(left);
@@ -222,21 +221,16 @@ impl Graph {
 
     /// Runs while a thread inserts edges between random vertices, one a transaction.
     fn run_beside_a_writer(&mut self, kernel: Kernel, source: VertexId) -> Result<Run> {
-        // Relaxed: it publishes nothing but itself.
-        let done = AtomicBool::new(false);
         let mut random = Random::new(PURPOSE, self.inserted.load(Ordering::Relaxed), 0);
         let mut end = || random.below(u64::from(self.vertices)) as u32;
-        thread::scope(|scope| {
-            let writer = scope.spawn(|| {
-                while !done.load(Ordering::Relaxed) {
-                    self.insert((end(), end()))?;
-                }
-                Ok(())
-            });
-            let run = self.both(kernel, source);
-            done.store(true, Ordering::Relaxed);
-            writer.join().expect("a panic was printed by its thread").and(run)
-        })
+        let write = |is_over: &AtomicBool| {
+            while !is_over.load(Ordering::Relaxed) {
+                self.insert((end(), end()))?;
+            }
+            Ok(())
+        };
+        let (run, ()) = beside_writer(Duration::ZERO, write, || self.both(kernel, source))?;
+        Ok(run)
     }
 
     /// The live run, then the static one on the same edges.
@@ -282,16 +276,5 @@ impl Graph {
     fn fresh_share(&self) -> f64 {
         let engine = self.database.store().statistics().engine;
         engine.fresh_edge_records as f64 / self.inserted.load(Ordering::Relaxed) as f64
-    }
-
-    fn wait_until_merged(&self) -> Result<()> {
-        let began = Instant::now();
-        while self.fresh_share() > 0.0 {
-            if began.elapsed() > PATIENCE {
-                return Err(Error::new(ErrorKind::Limit, format!("not all is merged after {PATIENCE:?}")));
-            }
-            thread::sleep(Duration::from_millis(5));
-        }
-        Ok(())
     }
 }

@@ -21,4 +21,5 @@ pub mod replica;
 pub mod server;
 pub mod storage;
 pub mod stores;
+pub mod writer_thread;
 pub mod writes;

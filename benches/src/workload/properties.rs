@@ -18,6 +18,7 @@ use crate::edges::sorted;
 use crate::engine::key_value::KeyValue;
 use crate::engine::kind::Kind;
 use crate::engine::store::{Commit, Edge, edge_key};
+use crate::folder::make_folder;
 use crate::plan::{Work, expect};
 use crate::race::{Race, Sample};
 use crate::results::Heading;
@@ -34,7 +35,6 @@ use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::{EdgeCursor, GraphView, VertexCursor};
 use evergraph_measure::figure::Unit;
-use std::fs;
 use std::path::Path;
 
 const PURPOSE: u64 = 406;
@@ -211,7 +211,7 @@ fn columns(first: usize, count: usize) -> Vec<Option<PackedColumn>> {
 
 impl<'a> Columns<'a> {
     fn load(folder: &Path, vertices: u32, edges: &'a [Edge]) -> Result<Self> {
-        fs::create_dir_all(folder).map_err(|error| crate::failed(folder, &error))?;
+        make_folder(folder)?;
         let options = Options { durability: Durability::None, ..Options::default() };
         let database = Database::open_with(folder.join("evergraph"), &options)?;
         let properties =

@@ -5,13 +5,15 @@ use crate::edges::{Contents, Order, sorted};
 use crate::engine::evergraph::EvergraphStore;
 use crate::engine::kind::Kind;
 use crate::engine::store::{Commit, Edge, Store};
+use crate::failed;
+use crate::folder::make_folder;
 use crate::goals::baseline;
 use crate::plan::Work;
 use crate::race::{Race, Sample};
 use crate::results::Heading;
 use crate::stopwatch::{Spent, Stopwatch};
 use crate::workload::stores::{names, open_all};
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::error::Result;
 use evergraph_measure::figure::Unit;
 use std::collections::HashSet;
 use std::fs;
@@ -185,7 +187,7 @@ fn graph_bytes(store: &EvergraphStore) -> f64 {
 }
 
 fn open(folder: &Path, vertices: u32) -> Result<EvergraphStore> {
-    fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+    make_folder(folder)?;
     EvergraphStore::open(folder, vertices, Commit::Unsynced)
 }
 
@@ -213,8 +215,4 @@ fn visit(folder: &Path, each: &mut dyn FnMut(&Path) -> std::io::Result<()>) -> R
         }
     }
     Ok(())
-}
-
-fn failed(path: &Path, error: &std::io::Error) -> Error {
-    Error::new(ErrorKind::Io, format!("{}: {error}", path.display()))
 }

@@ -67,10 +67,15 @@ fn the_mapped_engine_is_measured_beside_the_memory_engine_and_a_static_array() {
         ("mapped_engine.pagerank.threads_1", "static"),
         ("mapped_engine.betweenness.threads_2", "memory engine"),
         ("mapped_engine.open.id.loads_1", "memory engine"),
-        ("mapped_engine.open.key.loads_2", "memory engine"),
+        ("mapped_engine.open.key.loads_1", "memory engine"),
         ("mapped_engine.readers.pagerank", "writing process"),
         ("mapped_engine.readers.commits.beside_4", "alone"),
     ] {
         assert!(pairs.contains(&(name, peer)), "{name} beside {peer} is missing: {told}");
+    }
+    for name in ["mapped_engine.open.id.loads_2", "mapped_engine.open.key.loads_2"] {
+        let mut alone = entries.iter().filter(|entry| entry["name"] == name);
+        assert!(alone.any(|entry| entry["peer"].is_null()), "{name} is missing: {told}");
+        assert!(!pairs.iter().any(|pair| pair.0 == name), "{name} is measured alone: {told}");
     }
 }

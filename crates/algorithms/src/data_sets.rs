@@ -1,12 +1,15 @@
 //! Kernels against published and independently computed answers on whole data sets.
 //!
-//! The sets live beside the project (`EVERGRAPH_DATA`, else `../shared/data` from the workspace's
-//! root). Without them a test says so and passes; with `CI` set, a missing set fails. Vertices are
-//! numbered by their order, so that the smallest label of a component stays the smallest.
+//! Vertices are numbered by their order, so that the smallest label of a component stays the smallest.
 //! Each kernel also runs on lists that come unsorted and in pieces: all of them for Gnutella and the examples; the two
 //! largest sets have one form each.
 
 #![allow(clippy::unwrap_used, reason = "a data set that cannot be read fails its test")]
+
+#[path = "../../../tests/src/data_folder.rs"]
+mod data_folder;
+#[path = "../../../tests/src/skips.rs"]
+mod skips;
 
 use crate::any_lists::AnyLists;
 use crate::bfs::{BfsParameters, bfs};
@@ -21,31 +24,15 @@ use crate::scc::scc;
 use crate::sssp::{SsspParameters, sssp};
 use crate::triangles::triangles;
 use crate::wcc::{WccParameters, wcc};
+use data_folder::data_set;
 use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::vertex_set::VertexSet;
 use flate2::read::GzDecoder;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
-
-/// Where the files of `set` are, or `None` where nobody has them.
-fn folder(set: &str) -> Option<PathBuf> {
-    let data = std::env::var_os("EVERGRAPH_DATA")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
-    let folder = data.join(set);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    let missing = format!("no data set `{set}` in {}", data.display());
-    assert!(std::env::var_os("CI").is_none(), "{missing}");
-    let thread = std::thread::current();
-    let line = format!("skipped: {}: {missing}\n", thread.name().unwrap_or("a test"));
-    // Not by `println!`, which a passing test keeps to itself.
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
-    None
-}
+use std::io::Read as _;
+use std::path::PathBuf;
 
 /// The text of a file, unpacked if its name says so.
 fn read(path: PathBuf) -> String {
@@ -328,7 +315,7 @@ const COMPUTED: f64 = 1e-9;
 
 #[test]
 fn the_validation_graphs_of_graphalytics_have_the_published_answers() {
-    let Some(folder) = folder("graphalytics-validation") else { return };
+    let Some(folder) = data_set("graphalytics-validation") else { return };
     for (kind, direction, iterations) in [("dir", Direction::Out, 20), ("undir", Direction::Both, 30)] {
         let file = |folder_name: &str, ending: &str| folder.join(format!("{folder_name}/{kind}-{ending}"));
         DataSet::from_lists(file("cdlp", "input")).check_cdlp(5, file("cdlp", "output"));
@@ -343,7 +330,7 @@ fn the_validation_graphs_of_graphalytics_have_the_published_answers() {
 
 #[test]
 fn the_examples_of_graphalytics_have_the_published_answers() {
-    let Some(folder) = folder("graphalytics-validation") else { return };
+    let Some(folder) = data_set("graphalytics-validation") else { return };
     for (name, direction, source) in [("directed", Direction::Out, 1), ("undirected", Direction::Both, 2)] {
         let file = |ending: &str| folder.join(format!("example/example-{name}{ending}"));
         let graph = DataSet::from_files(file(".v"), file(".e"), direction);
@@ -359,7 +346,7 @@ fn the_examples_of_graphalytics_have_the_published_answers() {
 
 #[test]
 fn p2p_31_has_the_computed_answers_read_as_directed_and_as_undirected() {
-    let Some(folder) = folder("p2p-31") else { return };
+    let Some(folder) = data_set("p2p-31") else { return };
     let file = |name: &str| folder.join(format!("p2p-31{name}.gz"));
     let mut graph = DataSet::from_files(file(".v"), file(".e"), Direction::Both);
     graph.check_bfs(6, file("-BFS"));
@@ -389,7 +376,7 @@ fn p2p_31_has_the_computed_answers_read_as_directed_and_as_undirected() {
 
 #[test]
 fn twitter_has_the_computed_answers() {
-    let Some(folder) = folder("twitter-ego") else { return };
+    let Some(folder) = data_set("twitter-ego") else { return };
     let file = |name: &str| folder.join(format!("twitter{name}.gz"));
     let mut graph = DataSet::from_files(file(".v"), file(".e"), Direction::Out);
     graph.forms = Forms::Pieced;
@@ -410,7 +397,7 @@ fn twitter_has_the_computed_answers() {
 
 #[test]
 fn rmat17_has_the_computed_answers() {
-    let Some(folder) = folder("rmat17") else { return };
+    let Some(folder) = data_set("rmat17") else { return };
     let file = |name: &str| folder.join(format!("rmat17{name}.gz"));
     let text = read(file(".e"));
     let edges: Vec<_> = text

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
-#[path = "../../replica/tests/postgres/skips.rs"]
+#[path = "../../../tests/src/skips.rs"]
 mod skips;
 
 use crate::skips::skip;

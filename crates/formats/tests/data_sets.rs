@@ -1,17 +1,20 @@
 //! TinkerPop's sample graphs, one of air routes and the roads of Rome: read, counted, written and read
 //! again.
 //!
-//! The files live beside the project (`EVERGRAPH_DATA`, else `../shared/data` from the workspace's
-//! root). Without them a test says so and passes; with `CI` set, a missing set fails. The counts are
-//! those of TinkerPop's documentation and of the air routes' own README.
+//! The counts are those of TinkerPop's documentation and of the air routes' own README.
 
 #![allow(clippy::unwrap_used, reason = "a data set that cannot be read fails its test")]
 
+#[path = "../../../tests/src/data_folder.rs"]
+mod data_folder;
+#[path = "../../../tests/src/skips.rs"]
+mod skips;
+
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::Read as _;
 
+use data_folder::data_set;
 use evergraph_formats::dimacs::{DimacsLine, DimacsWriter, Problem, parse_line as parse_dimacs_line};
 use evergraph_formats::element::{Edge, Element, Vertex};
 use evergraph_formats::element_source::{ElementSource, ReadSummary};
@@ -32,21 +35,11 @@ fn file(name: &str) -> Option<Vec<u8>> {
 }
 
 fn file_of(set: &str, name: &str) -> Option<Vec<u8>> {
-    let data = std::env::var_os("EVERGRAPH_DATA")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
-    let path = data.join(set).join(name);
-    if path.is_file() {
-        let mut bytes = Vec::new();
-        GzDecoder::new(File::open(&path).unwrap()).read_to_end(&mut bytes).unwrap();
-        return Some(bytes);
-    }
-    let missing = format!("no data set `{set}` with {name} in {}", data.display());
-    assert!(std::env::var_os("CI").is_none(), "{missing}");
-    let thread = std::thread::current();
-    let line = format!("skipped: {}: {missing}\n", thread.name().unwrap_or("a test"));
-    // Not by `println!`, which a passing test keeps to itself.
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
-    None
+    let path = data_set(set)?.join(name);
+    let mut bytes = Vec::new();
+    let packed = File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    GzDecoder::new(packed).read_to_end(&mut bytes).unwrap();
+    Some(bytes)
 }
 
 type Graph = (Vec<Vertex>, Vec<Edge>);

@@ -113,8 +113,10 @@ impl LiveSegment {
         if newest.is_empty() {
             return Ok(LiveMergeOutcome::Nothing);
         }
-        let mut records: Vec<PlacedRecord> = newest.iter().flat_map(|run| run.placed(memory.arena)).collect();
-        records.sort_unstable();
+        let mut records = Vec::with_capacity(newest.iter().map(|run| run.records).sum());
+        newest.iter().for_each(|run| records.extend(run.placed(memory.arena)));
+        // The stable sort finds the runs, and merges them.
+        records.sort();
         let properties = newest.iter().flat_map(|run| run.properties.iter().copied()).collect();
         let mut new = NewBlocks::beyond_limit(memory.arena);
         let line = new.allocate(LINE_WORDS)?;

@@ -159,8 +159,7 @@ impl LiveSegment {
         rest: NewerRecords,
     ) -> Self {
         let version = SegmentVersion { base, body, ..SegmentVersion::default() };
-        let (runs, tail, hub_table, older) = (Vec::new(), None, None, LineNumber::NONE);
-        let mut state = SegmentState { line, version, runs, tail, hub_table, older, items };
+        let mut state = SegmentState::new(line, version, items);
         state.set_runs(rest.run.into_iter().collect());
         state.set_tail(rest.tail);
         store_version(memory, line, &state.version, LineNumber::NONE);
@@ -443,8 +442,8 @@ impl LiveSegment {
         let hub_table = hubs.as_ref().map(|(table, _)| *table);
         let table_line = hub_table.map_or(LineNumber::NONE, |table| table.line);
         let version = SegmentVersion { base, body, hubs: table_line, ..SegmentVersion::default() };
-        let older = state.line.line;
-        let next = SegmentState { line, version, runs: Vec::new(), tail: None, hub_table, older, items };
+        let mut next = SegmentState::new(line, version, items);
+        (next.hub_table, next.older) = (hub_table, state.line.line);
         let before = std::mem::replace(&mut *state, next);
         state.set_runs(rest.run.into_iter().collect());
         state.set_tail(rest.tail);

@@ -160,22 +160,29 @@ pub(crate) struct SegmentState {
     pub(crate) older: LineNumber,
     /// Edges in the body, those of hubs apart, or vertices.
     pub(crate) items: usize,
+    /// Records in runs. Every commit asks for it and the next one, so it is counted when runs change.
+    in_runs: usize,
+    /// How many of the newest runs are to become one.
+    due_runs: usize,
 }
 
 impl SegmentState {
+    /// The version in `line`, with neither runs nor a tail yet, over a body of so many items.
+    pub(crate) fn new(line: ArenaBlock, version: SegmentVersion, items: usize) -> Self {
+        let (hub_table, older) = (None, LineNumber::NONE);
+        let (runs, tail, in_runs, due_runs) = (Vec::new(), None, 0, 0);
+        Self { line, version, runs, tail, hub_table, older, items, in_runs, due_runs }
+    }
+
     /// Records in runs and tail.
     pub(crate) fn records(&self) -> usize {
-        let in_runs: usize = self.runs.iter().map(|run| run.records).sum();
-        in_runs + self.tail.as_ref().map_or(0, |tail| tail.length)
+        self.in_runs + self.tail.as_ref().map_or(0, |tail| tail.length)
     }
 
     /// What waits to be merged.
     pub(crate) fn waiting(&self) -> WaitingRecords {
-        let mut sizes = [0; RUNS_MAX];
-        sizes.iter_mut().zip(&self.runs).for_each(|(size, run)| *size = run.records);
-        let runs = self.runs.len();
-        let due_runs = due_runs(&sizes[..runs]);
-        WaitingRecords { records: self.records(), items: self.items, runs, due_runs }
+        let (records, runs) = (self.records(), self.runs.len());
+        WaitingRecords { records, items: self.items, runs, due_runs: self.due_runs }
     }
 
     /// What appending `count` records does.
@@ -220,9 +227,13 @@ impl SegmentState {
     /// These are its runs from now on.
     pub(crate) fn set_runs(&mut self, runs: Vec<Arc<RunBlock>>) {
         self.version.runs = [LineNumber::NONE; RUNS_MAX];
-        for (line, run) in self.version.runs.iter_mut().zip(&runs) {
+        let mut sizes = [0; RUNS_MAX];
+        for ((line, size), run) in self.version.runs.iter_mut().zip(&mut sizes).zip(&runs) {
             *line = run.block.line;
+            *size = run.records;
         }
+        self.in_runs = sizes.iter().sum();
+        self.due_runs = due_runs(&sizes[..runs.len()]);
         self.runs = runs;
     }
 

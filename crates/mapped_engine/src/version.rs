@@ -150,7 +150,8 @@ impl SegmentVersion {
                 found.push(record);
             }
         }
-        found.sort_unstable();
+        // The stable sort finds the runs, and merges them.
+        found.sort();
         Ok(found)
     }
 }

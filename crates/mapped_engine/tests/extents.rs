@@ -75,6 +75,30 @@ fn a_disk_without_room_for_a_large_file_gets_a_smaller_one() {
     assert_eq!((first.payload().unwrap().len(), second.payload().unwrap().len()), (100, 100));
 }
 
+/// As when a process that writes is killed again and again beside processes that read, which have not joined the next one yet.
+#[test]
+fn an_opening_that_must_not_reuse_files_makes_one_for_what_is_stored_and_not_a_larger_one_each_time() {
+    let memory = MemoryDirectory::new("db");
+    let directory: Arc<dyn Directory> = Arc::new(memory.clone());
+    let mut stored = empty(&directory).write(header(1), &payload(1, 12_000)).unwrap();
+    let length = |extent: &StoredExtent| {
+        memory.open(&file_name(extent.place().file), OpenMode::Read).unwrap().len().unwrap()
+    };
+    for opening in 2..12 {
+        let (extents, _) = open(&directory, &[&stored], Reuse::Forbidden).unwrap();
+        stored = extents.write(header(opening), &payload(opening, 12_000)).unwrap();
+        extents.sync().unwrap();
+        assert_eq!((stored.place().file, length(&stored)), (opening, SMALL.first_file_bytes));
+    }
+    // With as much as two of the first size the next file is a larger one.
+    let (extents, _) = open(&directory, &[&stored], Reuse::Forbidden).unwrap();
+    let next = extents.write(header(12), &payload(12, 30_000)).unwrap();
+    extents.sync().unwrap();
+    let (extents, _) = open(&directory, &[&stored, &next], Reuse::Forbidden).unwrap();
+    let last = extents.write(header(13), &payload(13, 100)).unwrap();
+    assert_eq!(length(&last), SMALL.file_bytes_max);
+}
+
 #[test]
 fn extents_are_read_in_place_and_found_again() {
     for (_place, directory) in directories() {

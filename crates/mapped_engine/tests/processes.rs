@@ -9,10 +9,14 @@
 //!
 //! A history that anybody can compute: commit t puts key t * 7919 % KEYS in, or takes it out if it is there.
 //!
-//! `EVERGRAPH_LIVE_SECONDS` makes it longer.
+//! All rest most of the time, and work in the same moments: they meet as often as if they never rested, for as long as they work,
+//! and other tests have the processor meanwhile. Readers are killed at work, and rest within a snapshot.
+//!
+//! `EVERGRAPH_LIVE_SECONDS` is how long; `make readers-long` takes an hour.
 
 #![cfg(not(any(shuttle, loom)))]
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
+#![allow(clippy::disallowed_methods, reason = "processes that are killed at random rest in between")]
 
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{GroupId, LabelId};
@@ -55,14 +59,29 @@ const CHILD: &str = "EVERGRAPH_TEST_LIVE";
 /// Small files, so that what is freed is soon written again.
 const SMALL: ExtentOptions = ExtentOptions { first_file_bytes: 64 << 10, file_bytes_max: 64 << 10 };
 
+/// How often all processes begin to work, by the calendar's clock, which they share.
+const TURN_MS: u64 = 300;
+/// How long they then work.
+const WORK_MS: u64 = 50;
+
 type State = BTreeSet<u64>;
+
+/// Returns when all processes work: at once, or when the next turn begins.
+fn rest(clock: &dyn Clock) {
+    let since = clock.wall() as u64 / 1_000_000 % TURN_MS;
+    if since >= WORK_MS {
+        std::thread::sleep(Duration::from_millis(TURN_MS - since));
+    }
+}
 
 fn key_of(timestamp: u64) -> u64 {
     timestamp * 7919 % KEYS
 }
 
-/// Does commits until `to` to the state at `from`.
+/// Does commits until `to` to the state at `from`. Each key has its turn once in so many commits as there are keys: after twice as
+/// many the state is the same again, so a process that begins late computes fewer than that.
 fn go_on(state: &mut State, from: u64, to: u64) {
+    let from = to - (to - from) % (2 * KEYS);
     for timestamp in from + 1..=to {
         let key = key_of(timestamp);
         if !state.remove(&key) {
@@ -181,7 +200,8 @@ fn read_until_closed(place: &Path) -> u64 {
     let (file, head) = LiveFile::open(Arc::clone(&directory)).unwrap();
     let words = Arc::new(SharedWords::new(Arc::new(file), head.sizes));
     let live = Arc::new(Live::join(words, OPENING, WriterPresence::Present(None)).unwrap());
-    let claimed = ClaimedSlots::claim(Arc::clone(&live), &directory, std::process::id(), clock).unwrap();
+    let claimed =
+        ClaimedSlots::claim(Arc::clone(&live), &directory, std::process::id(), Arc::clone(&clock)).unwrap();
     let (slots, extents) = (Arc::new(claimed), ExtentReader::new(directory));
     println!("reading");
     let (mut expected, mut through, mut snapshots) = (State::new(), 0, 0);
@@ -200,6 +220,7 @@ fn read_until_closed(place: &Path) -> u64 {
             snapshot.version(GROUP, SUBJECT).unwrap().expect("the segment was there from the beginning");
         // By the version that was found first: what it refers to stays.
         for look in ["first", "again", "at last"] {
+            rest(&*clock);
             let found = read(&snapshot, &version, &extents).unwrap();
             assert!(found == expected, "snapshot {timestamp} {look} is not its commits");
         }
@@ -242,7 +263,7 @@ fn child(place: &Path) -> (Child, BufReader<std::process::ChildStdout>) {
 
 #[test]
 fn every_snapshot_of_every_process_is_its_commits_while_readers_are_killed() {
-    let seconds = std::env::var("EVERGRAPH_LIVE_SECONDS").ok().map_or(2, |text| text.parse().unwrap());
+    let seconds = std::env::var("EVERGRAPH_LIVE_SECONDS").ok().map_or(30, |text| text.parse().unwrap());
     let place = tempfile::tempdir().unwrap();
     let directory: Arc<dyn Directory> = Arc::new(DiskDirectory::open(place.path()).unwrap());
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
@@ -255,14 +276,15 @@ fn every_snapshot_of_every_process_is_its_commits_while_readers_are_killed() {
     let end = clock.now() + Duration::from_secs(seconds);
     // On a slow machine, until readers were killed and some was merged.
     while clock.now() < end || killed == 0 || writer.merges <= 10 {
+        rest(&*clock);
         for _ in 0..1 + random.next_u64() % 40 {
             timestamp += 1;
             writer.commit(timestamp);
         }
         writer.merge();
         writer.reclaim();
-        if clock.now() > next_kill {
-            // Whatever it is doing.
+        if clock.now() > next_kill && random.next_u64().is_multiple_of(16) {
+            // Whatever it is doing, at any moment of the work.
             let (mut reader, _) = children.swap_remove(random.next_u64() as usize % children.len());
             reader.kill().unwrap();
             reader.wait().unwrap();
@@ -295,7 +317,7 @@ fn every_snapshot_of_every_process_is_its_commits_while_readers_are_killed() {
         assert!(clock.now() < give_up, "{held:?} bodies and blocks are held back by readers that are gone");
         writer.writer.clear_dead_readers(&*directory).unwrap();
         writer.reclaim();
-        std::thread::yield_now();
+        std::thread::sleep(Duration::from_millis(5));
     }
     let used = writer.writer.arena().used_bytes();
     assert!(used < fresh + (16 << 10), "{used} bytes of live are in use, {fresh} were at the beginning");

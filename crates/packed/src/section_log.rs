@@ -184,7 +184,9 @@ pub(crate) fn advance<M: Memory>(
         medium.fence(Site::LogZeros);
     }
     region.store(header, u64::from(next));
-    medium.write_back(Site::LogGeneration, region, header..header + 1);
+    if !planted(Bug::PackedEmptiedLogNotWrittenBack) {
+        medium.write_back(Site::LogGeneration, region, header..header + 1);
+    }
 }
 
 #[cfg(test)]

@@ -216,11 +216,11 @@ impl<E: Engine> Store<E> {
             transaction.is_for_an_index();
             attempts += 1;
             if attempts > ATTEMPTS_BESIDE_WRITERS && held.is_none() {
-                held = Some(index.hold_newcomers());
+                held = Some(index.newcomers().hold());
             }
             let id = name_index(&mut transaction, request)?;
             debug_assert_eq!(id, definition.id, "a name keeps its number");
-            let Some(newcomers) = index.newcomers_through(transaction.session().timestamp()) else {
+            let Some(newcomers) = index.newcomers().through(transaction.session().timestamp()) else {
                 let text = format!(
                     "too many values were entered into {}.{} while its unique index was built: build it when \
                      less is written",
@@ -236,7 +236,7 @@ impl<E: Engine> Store<E> {
             transaction.commit_with(Some(completion)).map(drop)
         })?;
         drop(held);
-        index.forget_newcomers();
+        index.newcomers().forget();
         Ok(())
     }
 

@@ -243,6 +243,8 @@ bugs! {
     PackedFirstSlotNotBackedUp = "packed-first-slot-not-backed-up";
     /// A chunk is moved before its backup is fenced.
     PackedBackupNotFenced = "packed-backup-not-fenced";
+    /// That a log was emptied isn't written back.
+    PackedEmptiedLogNotWrittenBack = "packed-emptied-log-not-written-back";
     /// Logs are emptied before a plan says that their records are moved.
     PackedLogsClearedEarly = "packed-logs-cleared-early";
     /// The array is freed before the larger one is named.
@@ -484,6 +486,8 @@ bugs! {
     ChangedColumnKept = "changed-column-kept";
     /// A merge of an index in mapped files leaves out what its body had.
     MergedEntriesLost = "merged-entries-lost";
+    /// A merge of an index in mapped files leaves out deletions.
+    EntryDeleteLost = "entry-delete-lost";
     /// A look-up in an index in mapped files doesn't look into the tail.
     EntryTailSkipped = "entry-tail-skipped";
     /// An index in mapped files is emptied before its drop is readable.

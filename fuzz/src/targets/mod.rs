@@ -10,6 +10,7 @@ pub mod body_file;
 pub mod bytecode;
 pub mod bytecode_graphson;
 pub mod cells;
+pub mod certifier_state;
 pub mod column;
 pub mod column_page;
 pub mod csr_file;
@@ -30,6 +31,7 @@ pub mod job_request;
 pub mod limits;
 pub mod list_page;
 pub mod log;
+pub mod log_message;
 pub mod long_value_page;
 pub mod manifest;
 pub mod mapping;
@@ -54,7 +56,7 @@ pub mod value_text;
 pub mod vertex_page;
 
 /// All of them, by name: text first, then what the storage writes.
-pub const ALL: [(&str, Target); 50] = [
+pub const ALL: [(&str, Target); 52] = [
     ("value_text", value_text::TARGET),
     ("gremlin", gremlin::TARGET),
     ("bytecode", bytecode::TARGET),
@@ -105,4 +107,6 @@ pub const ALL: [(&str, Target); 50] = [
     ("entry_page", entry_page::TARGET),
     ("filter_page", filter_page::TARGET),
     ("entry_body", entry_body::TARGET),
+    ("log_message", log_message::TARGET),
+    ("certifier_state", certifier_state::TARGET),
 ];

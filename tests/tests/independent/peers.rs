@@ -7,7 +7,7 @@ use evergraph::algorithms::personalized_pagerank::{self, PersonalizedPageRankPar
 use evergraph::algorithms::scope::Scope;
 use evergraph::import::options::{ImportOptions, InputFile};
 use evergraph::{Database, Direction, Freeze, ReadByName, Snapshot, VertexId};
-use evergraph_tests::data::data_set;
+use evergraph_tests::data_folder::data_set;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fmt::Write as _;

@@ -1,6 +1,6 @@
 //! Python: runs a script that lies beside this file, and takes its answer.
 
-use evergraph_tests::data::skip;
+use evergraph_tests::skips::skip;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

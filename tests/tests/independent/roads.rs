@@ -9,7 +9,7 @@ use evergraph::algorithms::wcc::{self, WccParameters};
 use evergraph::graph::topology::Weight;
 use evergraph::import::options::{ImportOptions, InputFile};
 use evergraph::{Database, Freeze, GraphView, ReadByName, VertexId};
-use evergraph_tests::data::data_set;
+use evergraph_tests::data_folder::data_set;
 use std::ffi::OsStr;
 
 const CROSSINGS: i64 = 3353;

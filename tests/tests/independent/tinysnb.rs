@@ -6,7 +6,7 @@ use evergraph::graph::catalogue::Owner;
 use evergraph::import::mapping::document::Mapping;
 use evergraph::import::options::{ImportOptions, InputFile};
 use evergraph::{Database, Direction, EngineKind, GraphView, Options, ReadByName, Snapshot, Value, VertexId};
-use evergraph_tests::data::data_set;
+use evergraph_tests::data_folder::data_set;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -108,13 +108,15 @@ proptest! {
 #[test]
 fn a_set_flag_stops_a_kernel() {
     let same = Same::new(&stores::fixed_changes());
-    let snapshot = same.disk.store().snapshot();
-    let lists = lists(snapshot.freeze(&Projection::all(Direction::Both)).unwrap());
-    let flag = CancelFlag::default();
-    flag.cancel();
-    let control = Control::new(snapshot.budget()).with_cancel(&flag);
-    let error = pagerank(&lists, &PageRankParameters::default(), &control).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    for open in [&same.memory, &same.disk, &same.mapped] {
+        let snapshot = open.store().snapshot();
+        let lists = lists(snapshot.freeze(&Projection::all(Direction::Both)).unwrap());
+        let flag = CancelFlag::default();
+        flag.cancel();
+        let control = Control::new(snapshot.budget()).with_cancel(&flag);
+        let error = pagerank(&lists, &PageRankParameters::default(), &control).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
+    }
 }
 
 #[test]

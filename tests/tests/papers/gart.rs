@@ -14,7 +14,7 @@ use evergraph_replica::source::contract::Source as _;
 use evergraph_replica::source::postgres::connection::Connection;
 use evergraph_replica::source::postgres::server::PostgresSource;
 use evergraph_replica::wire::startup::Purpose;
-use evergraph_tests::data::skip;
+use evergraph_tests::skips::skip;
 use std::time::Duration;
 
 /// The neighbours of vertex 0 as a kernel visits them in a frozen snapshot, ascending.

@@ -151,12 +151,14 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         | PackedUndoNotWrittenBack
         | PackedFirstSlotNotBackedUp
         | PackedBackupNotFenced
+        | PackedEmptiedLogNotWrittenBack
         | PackedLogsClearedEarly
         | PackedFreedBeforeNaming
         | PackedNamedBeforeFence
         | PackedCleanFlagStays => return None,
         // Of indexes in mapped files: `mapped.rs`.
-        MergedEntriesLost | EntryTailSkipped | IndexEmptiedEarly | EmptyScanForgotten => return None,
+        MergedEntriesLost | EntryDeleteLost | EntryTailSkipped => return None,
+        IndexEmptiedEarly | EmptyScanForgotten => return None,
         // Of extents in parts, which bodies of indexes are, and of persistent memory: there, too.
         PartNotWritten | PartNotSummed => return None,
         LinesNotWrittenBack | LastLineNotWrittenBack | LineFenceLeftOut => return None,

@@ -22,6 +22,7 @@ const EMPTY_SCAN: &str =
 pub fn on_mapped(bug: Bug) -> Option<Catcher> {
     use Bug::*;
     let (tests, name, says): (_, _, &[&str]) = match bug {
+        ForgetInEdge => ("front", RANDOM_ON_MAPPED, &["all sides hold the same edges"]),
         LengthBeforeRecord | LengthRelaxed => ("mapped_engine/weak_orders", SHARED_TAIL, &["half a record"]),
         ResidualDropped => ("schedules_live", MERGES_BESIDE, &["records are exact", "not the whole history"]),
         ManifestBeforeBodies => ("array_checkpoints", INTERRUPTED, &["is corrupt at byte"]),
@@ -36,7 +37,7 @@ pub fn on_mapped(bug: Bug) -> Option<Catcher> {
         NoHistory | LastMergesHistory => ("engine_model", BEFORE_MERGES, &["right: Yes"]),
         PartNotWritten | PartNotSummed => ("mapped_database", OPENING, &["is corrupt at byte"]),
         MergedEntriesLost => ("mapped_database", SAYS_SCAN, &[" scanned", "is_healthy"]),
-        EntryTailSkipped => ("mapped_database", SAYS_SCAN, &[" scanned"]),
+        EntryDeleteLost | EntryTailSkipped => ("mapped_database", SAYS_SCAN, &[" scanned"]),
         IndexEmptiedEarly => ("mapped_database", DROP, &["an index was emptied early"]),
         LinesNotWrittenBack | LastLineNotWrittenBack | LineFenceLeftOut => {
             ("mapped_database", DURABLE_LINES, &["after a power cut"])

@@ -35,7 +35,9 @@ pub fn on_packed(bug: Bug) -> Option<Catcher> {
         | PackedFirstSlotNotBackedUp
         | PackedBackupNotFenced
         | PackedLogsClearedEarly => ("packed/graph", FIGURE_4, LOST),
-        PackedInsertNotWrittenBack | PackedRecordTorn => ("power_cuts", CHANGES, AFTER_CUT),
+        PackedInsertNotWrittenBack | PackedRecordTorn | PackedEmptiedLogNotWrittenBack => {
+            ("power_cuts", CHANGES, AFTER_CUT)
+        }
         PackedCleanFlagStays => ("power_cuts", CHANGES, &["regions that nothing names are freed"]),
         PackedFreedBeforeNaming | PackedNamedBeforeFence => ("power_cuts", REPLACED, AFTER_CUT),
         _ => return None,

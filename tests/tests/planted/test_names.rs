@@ -52,6 +52,8 @@ pub const POWER_AT_FRONT: &str =
 
 pub const RANDOM: &str =
     "random_transactions::random_transactions_on_the_memory_engine_do_what_the_model_does";
+pub const RANDOM_ON_MAPPED: &str =
+    "random_transactions::random_transactions_on_the_mapped_engine_do_what_the_model_does";
 pub const NEWEST: &str = "newest::the_newest_come_first";
 pub const READS_CONFLICT: &str =
     "serializable::a_read_conflicts_with_what_its_answer_depends_on_and_with_nothing_else";

@@ -14,7 +14,7 @@ use evergraph_graph::view::GraphView as _;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::disk::DiskDirectory;
 use evergraph_storage::open::OpenOptions;
-use evergraph_tests::data::skip;
+use evergraph_tests::skips::skip;
 use std::fs::{self, Permissions};
 use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};

@@ -8,7 +8,11 @@
 //! The writer notes each commit that returned: the next one finds them all. The last one frees what readers held that are gone: it
 //! has then hardly more bytes in use than a fresh opening, see `LEFT_BYTES_MAX`.
 //!
-//! `EVERGRAPH_READERS_SECONDS` makes it longer.
+//! All rest most of the time, and work in the same moments: they meet as often as if they never rested, for as long as they work,
+//! and other tests have the processor meanwhile. Half of the kills are in such a moment; the others are at any time, mostly while
+//! all rest and readers hold snapshots.
+//!
+//! `EVERGRAPH_READERS_SECONDS` is how long; `make readers-long` takes an hour.
 
 use crate::history::{check_look_ups, checkpoint, commit, go_on, graph_at, open_writer};
 use crate::model::{Model, dump};
@@ -31,6 +35,10 @@ use std::time::Duration;
 
 /// Names the place whose database a child reads or writes.
 const CHILD: &str = "EVERGRAPH_TEST_READERS";
+/// How often all processes begin to work, by the calendar's clock, which they share.
+const TURN_MS: u64 = 300;
+/// How long they then work.
+const WORK_MS: u64 = 50;
 /// What the last writer may have in use beyond a fresh opening, of `live` and of array files: about one generation of the bodies,
 /// for all edges of thirty people are a few hundred. Readers that were killed held many.
 const LEFT_BYTES_MAX: u64 = 16 << 10;
@@ -54,6 +62,14 @@ fn newest_returned(place: &Path) -> Timestamp {
     let lines = std::fs::read_to_string(returned(place)).unwrap_or_default();
     let mut whole = lines.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
     whole.next_back().map_or(Timestamp::ZERO, |line| Timestamp(line.parse().unwrap()))
+}
+
+/// Returns when all processes work: at once, or when the next turn begins.
+fn rest() {
+    let since = SystemClock::new().wall() as u64 / 1_000_000 % TURN_MS;
+    if since >= WORK_MS {
+        std::thread::sleep(Duration::from_millis(TURN_MS - since));
+    }
 }
 
 /// Bytes of `live` and of array files that are in use.
@@ -94,6 +110,7 @@ fn child_that_writes() {
     println!("ready");
     while !stop(&place).exists() {
         for at in 0..24 {
+            rest();
             commit(writer.store()).unwrap();
             // In one call: whatever is killed, the lines before are whole.
             returned.write_all(format!("{}\n", published().0).as_bytes()).unwrap();
@@ -119,7 +136,9 @@ fn child_that_reads() {
     let reader = loop {
         match open_reader(Arc::clone(&directory), &OpenOptions::default()) {
             Ok(reader) => break reader,
-            Err(error) if matches!(error.kind(), ErrorKind::Busy | ErrorKind::NotFound) => {}
+            Err(error) if matches!(error.kind(), ErrorKind::Busy | ErrorKind::NotFound) => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
             Err(error) => panic!("{error}"),
         }
     };
@@ -134,6 +153,8 @@ fn child_that_reads() {
         go_on(&mut model, through, timestamp);
         through = timestamp;
         assert!(dump(&snapshot, 100) == model, "snapshot {timestamp} is not its commits");
+        // With the snapshot open: it is held until the next turn.
+        rest();
         check_look_ups(&snapshot, &model);
         if timestamp > Timestamp::ZERO {
             assert!(snapshot.catalogue().label("Person").is_some(), "a reader lacks names of its commits");
@@ -196,7 +217,7 @@ impl Running {
 
 #[test]
 fn every_snapshot_is_its_commits_while_readers_and_writers_are_killed() {
-    let seconds = std::env::var("EVERGRAPH_READERS_SECONDS").ok().map_or(4, |text| text.parse().unwrap());
+    let seconds = std::env::var("EVERGRAPH_READERS_SECONDS").ok().map_or(90, |text| text.parse().unwrap());
     let place = tempfile::tempdir().unwrap();
     std::fs::create_dir(place.path().join("db")).unwrap();
     let clock = SystemClock::new();
@@ -208,7 +229,11 @@ fn every_snapshot_is_its_commits_while_readers_and_writers_are_killed() {
     let mut killed = (0, 0);
     // On a slow machine, until some of both were killed.
     while clock.now() < end || killed.0 < 2 || killed.1 < 2 {
-        std::thread::sleep(Duration::from_millis(100 + random.next_u64() % 700));
+        std::thread::sleep(Duration::from_millis(100 + random.next_u64() % 500));
+        if random.next_u64().is_multiple_of(2) {
+            rest();
+            std::thread::sleep(Duration::from_millis(random.next_u64() % WORK_MS));
+        }
         // Whatever it is doing.
         if random.next_u64().is_multiple_of(2) {
             writer.kill();

@@ -1,9 +1,14 @@
 //! Who can't open a database to read it: each error names its cause.
 
-use crate::history::{open_writer, write};
+use crate::history::{graph_at, open_writer, write};
+use crate::model::dump;
+use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::reader::{OpenReader, engine_of, open_reader, processes};
 use evergraph_graph::error::{Error, ErrorKind};
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::view::GraphView as _;
 use evergraph_storage::io::directory::{Directory, OpenMode};
+use evergraph_storage::io::disk::DiskDirectory;
 use evergraph_storage::io::error::Operation;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::MemoryDirectory;
@@ -25,7 +30,7 @@ fn a_directory_without_a_database_or_of_another_engine() {
     for engine in ["memory", "disk"] {
         let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new("db"));
         let options = OpenOptions { engine: Some(engine), ..OpenOptions::default() };
-        let open = OpenStore::<evergraph_engines::engine::AnyEngine>::open(Arc::clone(&directory), &options);
+        let open = OpenStore::<AnyEngine>::open(Arc::clone(&directory), &options);
         let open = open.unwrap();
         for _ in 0..2 {
             let said = refused(&directory, ErrorKind::Invalid);
@@ -62,6 +67,45 @@ fn a_process_without_permission_is_told_the_file() {
         assert!(said.contains(name) && said.contains("needs permission to write this file"), "{said}");
     }
     assert!(open_reader(Arc::clone(&directory), &OpenOptions::default()).is_ok());
+    writer.close().unwrap();
+}
+
+/// As a network file system refuses it, whose files processes of several machines would not share.
+#[test]
+fn a_process_that_cannot_map_live_is_told_so() {
+    let failing = Arc::new(FailingDirectory::new(Arc::new(MemoryDirectory::new("db"))));
+    let directory: Arc<dyn Directory> = Arc::<FailingDirectory>::clone(&failing);
+    let writer = open_writer(&directory);
+    write(&writer, 2);
+    failing.plan(Fault::new(Operation::Map, "live", std::io::ErrorKind::Unsupported).lasting());
+    assert!(refused(&directory, ErrorKind::Io).contains("live"));
+    failing.heal();
+    assert!(open_reader(Arc::clone(&directory), &OpenOptions::default()).is_ok());
+    writer.close().unwrap();
+}
+
+/// It is refused before it makes a new `live`: readers stay with the first one's.
+#[test]
+fn a_second_process_that_writes_is_told_of_the_first_and_changes_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = || -> Arc<dyn Directory> { Arc::new(DiskDirectory::open(place.path()).unwrap()) };
+    let writer = open_writer(&directory());
+    write(&writer, 20);
+    let reader = open_reader(directory(), &OpenOptions::default()).unwrap();
+    let old = reader.store().snapshot();
+    for _ in 0..2 {
+        let second = OpenStore::<AnyEngine>::open(directory(), &OpenOptions::default());
+        let error = second.err().expect("one process writes");
+        assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
+        let holder = format!("this process ({}) already", std::process::id());
+        assert!(error.to_string().contains(&holder), "{error}");
+    }
+    write(&writer, 20);
+    let newest = reader.store().snapshot();
+    assert_eq!((old.timestamp(), newest.timestamp()), (Timestamp(20), Timestamp(40)));
+    for snapshot in [old, newest] {
+        assert!(dump(&snapshot, 7) == graph_at(snapshot.timestamp()), "it is not its commits");
+    }
     writer.close().unwrap();
 }
 

@@ -138,6 +138,8 @@ fn a_refused_opening_leaves_none() {
     let directory: Arc<dyn Directory> = Arc::<FailingDirectory>::clone(&failing);
     for (operation, name, kind) in [
         (Operation::Allocate, "live", ErrorKind::Limit),
+        // As on a network file system.
+        (Operation::Map, "live", ErrorKind::Io),
         (Operation::Lock, "reader-", ErrorKind::Io),
         // While the log is replayed.
         (Operation::Read, "log-", ErrorKind::Io),

@@ -6,7 +6,8 @@ use evergraph::graph::load::{EdgeTable, Load, VertexTable};
 use evergraph::graph::packed_column::PackedColumn;
 use evergraph::import::options::{ImportOptions, Imported, InputFile};
 use evergraph::import::read::read;
-use evergraph_tests::data::{data_set, json_atoms, json_section, read_text};
+use evergraph_tests::data::{json_atoms, json_section, read_text};
+use evergraph_tests::data_folder::data_set;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 

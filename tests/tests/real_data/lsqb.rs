@@ -5,7 +5,8 @@ use crate::imported::{Imported, options_for};
 use crate::peak::{PeakMemory, alone};
 use evergraph::EngineKind;
 use evergraph::import::policy::OnUnknown;
-use evergraph_tests::data::{data_set, json_counts, read_text};
+use evergraph_tests::data::{json_counts, read_text};
+use evergraph_tests::data_folder::data_set;
 use evergraph_tests::lsqb::queries::count_all;
 
 /// The answers in a section of `expected-counts.json`; 0 for a query that isn't there, since the graph

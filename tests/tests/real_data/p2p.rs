@@ -10,7 +10,8 @@ use evergraph::graph::value::ValueType;
 use evergraph::import::options::{ImportOptions, InputFile, Role};
 use evergraph::{Database, Direction, EdgeId, EngineKind, GraphView, Snapshot, Value, VertexId};
 use evergraph_tests::contents::{Contents, for_each_edge};
-use evergraph_tests::data::{data_set, read_text};
+use evergraph_tests::data::read_text;
+use evergraph_tests::data_folder::data_set;
 use std::collections::BTreeMap;
 use std::path::Path;
 

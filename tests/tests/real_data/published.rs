@@ -10,7 +10,7 @@ use evergraph::graph::transaction::Transaction as _;
 use evergraph::graph::value::ValueType;
 use evergraph::import::read::read;
 use evergraph::{Database, Direction, EdgeId, EngineKind, Value, VertexId};
-use evergraph_tests::data::data_set;
+use evergraph_tests::data_folder::data_set;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Adds edges between any two vertices and deletes stored ones, until told to stop; how many.

@@ -11,7 +11,8 @@ use evergraph::graph::filter::{Comparison, Condition, Filter};
 use evergraph::graph::topology::Weight;
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::{EngineKind, Freeze, GraphView, Snapshot, Value, VertexId};
-use evergraph_tests::data::{data_set, read_text};
+use evergraph_tests::data::read_text;
+use evergraph_tests::data_folder::data_set;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 

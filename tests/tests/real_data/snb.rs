@@ -7,7 +7,8 @@ use crate::snb_updates::operations;
 use evergraph::graph::id::{LabelId, TypeId};
 use evergraph::{Database, Direction, EngineKind, GraphView, ReadByName, Snapshot, Value, VertexId};
 use evergraph_tests::contents::{Contents, for_each_edge};
-use evergraph_tests::data::{data_set, json_counts, read_text};
+use evergraph_tests::data::{json_counts, read_text};
+use evergraph_tests::data_folder::data_set;
 use evergraph_tests::lsqb::queries::count_all;
 use std::collections::{BTreeMap, HashMap};
 

@@ -6,7 +6,7 @@ use evergraph::graph::value::ValueType;
 use evergraph::import::options::{ImportOptions, Imported, InputFile};
 use evergraph::import::read::read;
 use evergraph::{Direction, EngineKind, ReadByName, Value};
-use evergraph_tests::data::data_set;
+use evergraph_tests::data_folder::data_set;
 use evergraph_tests::store::in_memory;
 use std::collections::BTreeMap;
 use std::path::Path;

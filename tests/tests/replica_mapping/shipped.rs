@@ -8,7 +8,8 @@ use evergraph_replica::mapping::propose::propose;
 use evergraph_replica::mapping::resolve::resolve;
 use evergraph_replica::mapping::server_state::ServerState;
 use evergraph_replica::source::catalogue::Catalogue;
-use evergraph_tests::data::{data_set, read_text};
+use evergraph_tests::data::read_text;
+use evergraph_tests::data_folder::data_set;
 use std::fmt::Write;
 use std::path::Path;
 

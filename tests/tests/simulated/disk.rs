@@ -18,13 +18,12 @@
 //! written back, and a sync the fence that waits for them. Of the stores to a line since the last fence, of whichever
 //! writes, a prefix survives; lines are independent of each other, and nothing beside them is at risk.
 
+use crate::simulated::fate::{Fate, FateStrategy, SECTOR_BYTES, coin};
 use evergraph_storage::io::random::{Random, SplitMix64};
 use evergraph_storage::io::write_unit::WriteUnit;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The bytes that a disk writes in one piece.
-const SECTOR_BYTES: usize = 512;
 const LINE_BYTES: usize = WriteUnit::LINE.bytes() as usize;
 const STORE_BYTES: usize = 8;
 /// Images of one moment that are tried all: of 12 lines with a store each.
@@ -55,17 +54,6 @@ pub enum Synced {
     /// It failed: a part by chance is durable, and the rest never will be, though it can be read until the
     /// power fails, and the next sync says that all is well.
     Failed { seed: u64 },
-}
-
-/// What becomes of something unsynced.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Fate {
-    Kept,
-    Lost,
-    /// So many bytes of a sector are kept; lengths and names are lost.
-    Torn(usize),
-    /// Lost, and what lies beside it in its sector is noise.
-    Damaged,
 }
 
 #[derive(Clone, Debug)]
@@ -207,7 +195,7 @@ impl Disk {
         let files = self.durable_names.values().chain(self.unsynced_names.iter().map(NameChange::file));
         let sectors = |file: &FileNumber| self.files[*file].pieces_count(self.unit);
         let count = self.unsynced_names.len() + files.map(sectors).sum::<usize>();
-        let mut strategy = Strategy::choose(count, random);
+        let mut strategy = FateStrategy::choose(count, random);
         let names = self.names_after(&mut || strategy.next(None) == Fate::Kept);
         self.found(names, |sector| strategy.next(sector))
     }
@@ -460,73 +448,6 @@ fn damage(bytes: &mut [u8], offset: usize, length: usize) {
     for beside in [sector.start..offset, offset + length..sector.end] {
         let end = beside.end.min(bytes.len());
         bytes[beside.start.min(end)..end].iter_mut().for_each(|byte| *byte ^= 0xa5);
-    }
-}
-
-/// A fate by itself: kept in `eighths` of the cases, otherwise lost, or torn or damaged if it is a sector.
-fn coin(random: &mut SplitMix64, eighths: u64, sector: Option<usize>) -> Fate {
-    let number = random.next_u64();
-    match sector {
-        _ if number % 8 < eighths => Fate::Kept,
-        Some(_) if number.is_multiple_of(15) => Fate::Damaged,
-        Some(length) if number.is_multiple_of(3) => Fate::Torn((number >> 32) as usize % length),
-        _ => Fate::Lost,
-    }
-}
-
-/// How a power cut treats the unsynced pieces, told in order: mixtures alone would hardly ever lose just one
-/// of many, or keep just one.
-enum Strategy {
-    All(Fate),
-    /// The first so many are kept, the next is torn: the order of writes held.
-    Prefix(usize),
-    /// All but this one, or none but this one.
-    Only {
-        piece: usize,
-        fate: Fate,
-        others: Fate,
-    },
-    Coin {
-        eighths: u64,
-        random: SplitMix64,
-    },
-}
-
-impl Strategy {
-    fn choose(pieces: usize, random: &mut SplitMix64) -> Self {
-        let piece = (random.next_u64() % pieces.max(1) as u64) as usize;
-        match random.next_u64() % 16 {
-            0 | 1 => Self::All(Fate::Lost),
-            2 => Self::All(Fate::Kept),
-            3..6 => Self::Prefix(piece),
-            6..9 => Self::Only { piece, fate: Fate::Lost, others: Fate::Kept },
-            9 | 10 => Self::Only { piece, fate: Fate::Kept, others: Fate::Lost },
-            11 => Self::Only { piece, fate: Fate::Torn(SECTOR_BYTES / 3), others: Fate::Kept },
-            12 => Self::Only { piece, fate: Fate::Damaged, others: Fate::Kept },
-            _ => {
-                let eighths = 1 + random.next_u64() % 7;
-                Self::Coin { eighths, random: SplitMix64::new(random.next_u64()) }
-            }
-        }
-    }
-
-    fn next(&mut self, sector: Option<usize>) -> Fate {
-        match self {
-            Self::All(fate) => *fate,
-            Self::Prefix(left) => match left.checked_sub(1) {
-                Some(less) => {
-                    *left = less;
-                    Fate::Kept
-                }
-                None => Fate::Lost,
-            },
-            Self::Only { piece, fate, others } => {
-                let is_it = *piece == 0;
-                *piece = piece.wrapping_sub(1);
-                if is_it { *fate } else { *others }
-            }
-            Self::Coin { eighths, random } => coin(random, *eighths, sector),
-        }
     }
 }
 

@@ -20,6 +20,8 @@ pub const CRATES: Floors = &[
         "evergraph-packed",
         "evergraph-query",
     ],
+    // Its tests compare with an engine.
+    &["evergraph-cluster"],
     &["evergraph-engines", "evergraph-files", "evergraph-protocol"],
     &["evergraph-analysis"],
     &["evergraph", "evergraph-arrow"],
@@ -170,6 +172,23 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["engine::mapped_engine"],
             &["durable"],
             &["reader"],
+        ],
+    ),
+    (
+        "crates/cluster/src",
+        &[
+            &["log_position", "planted", "record_id", "key_hash::graph_salt"],
+            &["digest", "key_hash::sort_key", "key_hash::subject"],
+            &["key_hash::conflict_table"],
+            &["key_hash", "record::payload"],
+            &["record::transaction_part"],
+            &["record::body"],
+            &["record::message"],
+            &["record"],
+            &["certification::outcome"],
+            &["certification::generation", "certification::pending_parts"],
+            &["certification::certifier"],
+            &["certification"],
         ],
     ),
     (

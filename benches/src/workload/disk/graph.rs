@@ -4,6 +4,7 @@ use crate::disk_plan::DiskPlan;
 use crate::edges::sorted;
 use crate::engine::store::Edge;
 use crate::plan::Plan;
+use crate::shuffle::shuffle;
 use evergraph::generate::random::Random;
 use evergraph_graph::error::Result;
 use evergraph_graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
@@ -47,9 +48,7 @@ impl DiskGraph {
             let part = if random.below(100) < later_percent { &mut later } else { &mut loaded };
             part.push(edge);
         }
-        for at in (1..later.len()).rev() {
-            later.swap(at, random.below(at as u64 + 1) as usize);
-        }
+        shuffle(&mut later, &mut random);
         Ok(Self { vertices: plan.vertices(), loaded, later })
     }
 

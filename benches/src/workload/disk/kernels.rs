@@ -16,7 +16,9 @@ use crate::engine::limited::{LimitedStore, MeasuredEngine};
 use crate::engine::lmdb_lists::{BothSides, LmdbGraph};
 #[cfg(feature = "rocksdb")]
 use crate::engine::rocksdb_lists::RocksDbGraph;
-use crate::engine::store::{Commit, Edge, Store};
+use crate::engine::store::Edge;
+#[cfg(feature = "rocksdb")]
+use crate::folder::make_folder;
 use crate::goals::baseline;
 use crate::plan::{Work, wrong};
 use crate::race::{Race, order};
@@ -26,6 +28,7 @@ use crate::workload::disk::graph::{DiskGraph, Properties, weight};
 use crate::workload::disk::helper::{Assignment, Helper, HelperPart, Requests, limitable, started};
 use crate::workload::disk::kernel::{Answer, Kernel, busiest, scan};
 use crate::workload::disk::runs::{Taken, run, run_on_peer};
+use crate::workload::writer_thread::beside_writer;
 use clap::ValueEnum;
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::byte_size::ByteSize;
@@ -37,7 +40,7 @@ use evergraph_measure::figure::Unit;
 use evergraph_memory_engine::engine::MemoryEngine;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -133,9 +136,11 @@ impl Stores {
         });
         let lmdb = lmdb.transpose()?.flatten().map(|(helper, _)| helper);
         let disk_folder = place.join("disk");
-        let disk = filled::<DiskEngine>(&disk_folder, plan.limit_bytes, graph)?;
+        let disk =
+            LimitedStore::<DiskEngine>::filled(&disk_folder, plan.limit_bytes, graph, Properties::Weights)?;
         let memory = plan.peers.contains(&DiskStore::MemoryEngine);
-        let memory = memory.then(|| filled::<MemoryEngine>(&place.join("memory"), u64::MAX, graph));
+        let of_memory = place.join("memory");
+        let memory = memory.then(|| LimitedStore::filled(&of_memory, u64::MAX, graph, Properties::Weights));
         let source =
             busiest(&disk.open_store().store().snapshot().freeze(&Projection::all(Direction::Out))?)?;
         Ok(Self {
@@ -148,7 +153,7 @@ impl Stores {
                 .contains(&DiskStore::Rocksdb)
                 .then(|| {
                     let folder = place.join("others");
-                    make(&folder)?;
+                    make_folder(&folder)?;
                     let edges = (graph.loaded.as_slice(), graph.later.as_slice());
                     RocksDbGraph::filled(&folder, plan.limit_bytes, graph.vertices, edges, weight)
                 })
@@ -212,18 +217,6 @@ pub fn serve(assignment: &Assignment, requests: Requests) -> Result<()> {
         answer.write(&folder.join(ANSWER))?;
         Ok(Some(taken))
     })
-}
-
-fn filled<E: MeasuredEngine>(folder: &Path, limit_bytes: u64, graph: &DiskGraph) -> Result<LimitedStore<E>>
-where
-    LimitedStore<E>: Store,
-{
-    make(folder)?;
-    let store = LimitedStore::<E>::open(folder, limit_bytes, Commit::Unsynced)?;
-    store.load_graph(&DiskGraph::load(graph.vertices, &graph.loaded, Properties::Weights))?;
-    graph.later.chunks(1000).try_for_each(|edges| store.put_weighted(edges, weight))?;
-    store.settle()?;
-    Ok(store)
 }
 
 /// One kernel on each store, in turn; who is refused or too late is left out, with a note.
@@ -343,7 +336,7 @@ fn measure_writer(
         return Ok(());
     }
     let mut race = Race::new([DiskEngine::MEASURED, baseline::WITHOUT]);
-    let (stop, written) = (AtomicBool::new(false), AtomicU64::new(0));
+    let mut written = 0;
     for round in 0..rounds {
         let alone = match run(&stores.disk, Kernel::Sssp, stores.source, plan.kernel_time) {
             Ok((taken, _)) => taken.total(),
@@ -353,38 +346,25 @@ fn measure_writer(
             }
             Err(error) => return Err(error),
         };
-        // Relaxed: it publishes nothing but itself.
-        stop.store(false, Ordering::Relaxed);
-        let beside = thread::scope(|scope| {
-            let (stop, written) = (&stop, &written);
-            let writer = scope.spawn(move || -> Result<()> {
-                // Edges that are not there: their ends in turn are those of others.
-                let mut batches = loaded.chunks(WRITER_EDGES).skip(round * 7).step_by(11);
-                while !stop.load(Ordering::Relaxed)
-                    && let Some(edges) = batches.next()
-                {
-                    let edges: Vec<Edge> = edges.iter().map(|(source, target)| (*target, *source)).collect();
-                    stores.disk.put_weighted(&edges, weight)?;
-                    written.fetch_add(edges.len() as u64, Ordering::Relaxed);
-                    thread::sleep(WRITER_RESTS);
-                }
-                Ok(())
-            });
-            let outcome = run(&stores.disk, Kernel::Sssp, stores.source, plan.kernel_time);
-            stop.store(true, Ordering::Relaxed);
-            writer.join().expect("a writer returns its errors")?;
-            outcome.map(|(taken, _)| taken.total())
-        })?;
-        race.note(&[beside, alone]);
+        let write = |is_over: &AtomicBool| {
+            // Edges that are not there: their ends in turn are those of others.
+            let mut batches = loaded.chunks(WRITER_EDGES).skip(round * 7).step_by(11);
+            while !is_over.load(Ordering::Relaxed)
+                && let Some(edges) = batches.next()
+            {
+                let edges: Vec<Edge> = edges.iter().map(|(source, target)| (*target, *source)).collect();
+                stores.disk.put_weighted(&edges, weight)?;
+                written += edges.len();
+                thread::sleep(WRITER_RESTS);
+            }
+            Ok(())
+        };
+        let measure = || run(&stores.disk, Kernel::Sssp, stores.source, plan.kernel_time);
+        let ((taken, _), ()) = beside_writer(Duration::ZERO, write, measure)?;
+        race.note(&[taken.total(), alone]);
     }
     let title = "SSSP, freezing included, while a thread commits 100 edges every 2 ms or more";
     let heading = Heading::new(format!("{name}.sssp.writer"), title, Unit::Seconds);
-    work.add_race(&heading.with("edges written", written.load(Ordering::Relaxed)), &race);
+    work.add_race(&heading.with("edges written", written), &race);
     Ok(())
-}
-
-fn make(folder: &Path) -> Result<()> {
-    std::fs::create_dir_all(folder).map_err(|error| {
-        Error::new(ErrorKind::Io, format!("make the folder {}: {error}", folder.display())).because(error)
-    })
 }

@@ -12,6 +12,7 @@
 //! Source: LiveGraph (VLDB 2020), section 7.2, tables 5 and 6, figure 8b.
 
 use crate::disk_plan::{DiskPlan, DiskStore};
+use crate::folder::make_folder;
 use crate::plan::Work;
 use crate::race::{Race, Sample, order};
 use crate::workload::disk::helper::{Assignment, Helper, HelperPart, Requests, limitable, started};
@@ -23,14 +24,13 @@ use crate::workload::linkbench::{
 };
 use evergraph::{Database, Durability, EngineKind, Options};
 use evergraph_graph::byte_size::ByteSize;
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::error::{Error, Result};
 use evergraph_measure::social::operation::{Mix, Shares};
 use evergraph_measure::social::shape::Degrees;
 use evergraph_report::disk_size::disk_bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::fs;
 use std::path::Path;
 
 const NAME: &str = "disk.linkbench";
@@ -197,9 +197,7 @@ impl Member {
         seed: u64,
         begin: impl FnOnce() -> Result<()>,
     ) -> Result<Self> {
-        fs::create_dir_all(folder).map_err(|error| {
-            Error::new(ErrorKind::Io, format!("make the folder {}: {error}", folder.display()))
-        })?;
+        make_folder(folder)?;
         let (network, mix) = (network(&degrees(plan)?, plan.nodes, seed), mix(plan.nodes, seed));
         let home = match store {
             DiskStore::DiskEngine | DiskStore::MemoryEngine => {

@@ -10,10 +10,12 @@
 
 use crate::engine::limited::LimitedStore;
 use crate::engine::store::{Commit, Store as _};
+use crate::folder::make_folder;
 use crate::goals::baseline;
 use crate::plan::{Work, expect};
 use crate::race::Race;
 use crate::results::Heading;
+use crate::shuffle::shuffle;
 use crate::workload::disk::graph::{EDGE, LABEL};
 use evergraph::generate::random::Random;
 use evergraph_disk_engine::engine::DiskEngine;
@@ -29,7 +31,6 @@ use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView as _;
 use evergraph_measure::figure::Unit;
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
-use std::fs;
 use std::time::Instant;
 
 const TIME: &str = "time";
@@ -45,9 +46,7 @@ const PURPOSE: u64 = 412;
 pub fn measure(work: &mut Work<'_>) -> Result<()> {
     let plan = work.plan.disk.clone();
     let folder = work.place("disk-newest");
-    fs::create_dir_all(&folder).map_err(|error| {
-        Error::new(ErrorKind::Io, format!("make the folder {}: {error}", folder.display()))
-    })?;
+    make_folder(&folder)?;
     let store = LimitedStore::<DiskEngine>::open(&folder, plan.limit_bytes, Commit::Unsynced)?;
     store.load_graph(&load(plan.hub_edges, work.plan.seed))?;
     let missing = || Error::new(ErrorKind::Corrupt, "the property of edges was not loaded");
@@ -119,7 +118,7 @@ fn load(hub_edges: u32, seed: u64) -> Load {
     let mut rows = Vec::new();
     for hub in 0..HUBS {
         let mut times: Vec<u32> = (0..hub_edges).collect();
-        (1..times.len()).rev().for_each(|at| times.swap(at, random.below(at as u64 + 1) as usize));
+        shuffle(&mut times, &mut random);
         rows.extend(times.into_iter().enumerate().map(|(at, time)| ((hub, HUBS + at as u32), time)));
     }
     let edge_blocks = rows.chunks(BLOCK_ROWS).map(|rows| {

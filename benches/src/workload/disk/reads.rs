@@ -11,7 +11,8 @@
 use crate::disk_plan::{DiskPlan, DiskStore};
 use crate::edges::Contents;
 use crate::engine::limited::{LimitedStore, MeasuredEngine};
-use crate::engine::store::{Access, Commit, Edge, Reader, Store};
+use crate::engine::store::{Access, Edge, Reader, Store};
+use crate::folder::make_folder;
 use crate::plan::{Work, expect};
 use crate::race::{Race, Sample};
 use crate::results::Heading;
@@ -25,7 +26,7 @@ use crate::workload::disk::tree::note_tree;
 use evergraph::generate::random::Random;
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::byte_size::ByteSize;
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::error::{Error, Result};
 use evergraph_measure::figure::Unit;
 use evergraph_memory_engine::engine::MemoryEngine;
 use serde::{Deserialize, Serialize};
@@ -82,13 +83,14 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     let place = work.place("disk-reads");
     let mut columns = Vec::new();
     let mut contenders = Vec::new();
-    let disk = filled::<DiskEngine>(&place.join("disk"), plan.limit_bytes, &graph)?;
+    let (of_disk, of_memory) = (place.join("disk"), place.join("memory"));
+    let disk = LimitedStore::<DiskEngine>::filled(&of_disk, plan.limit_bytes, &graph, Properties::Ids)?;
     note_tree(work, &disk, "disk engine");
     let questions = Questions::draw(&disk, &graph, &plan, work.plan.seed)?;
     columns.push(questions.ask(disk.open_store(), &|| disk.pages_read(), &|| disk.empty_cache())?);
     contenders.push(Contender { name: DiskEngine::MEASURED, place: Place::Here(Box::new(disk)) });
     if plan.peers.contains(&DiskStore::MemoryEngine) {
-        let memory = filled::<MemoryEngine>(&place.join("memory"), u64::MAX, &graph)?;
+        let memory = LimitedStore::<MemoryEngine>::filled(&of_memory, u64::MAX, &graph, Properties::Ids)?;
         columns.push(questions.ask(memory.open_store(), &|| 0, &|| Ok(()))?);
         contenders.push(Contender { name: MemoryEngine::MEASURED, place: Place::Here(Box::new(memory)) });
     }
@@ -153,7 +155,7 @@ fn peer_filled(
         let started = started::<()>(work, (peer, HelperPart::Reads), &plan, folder, &Request::Fill)?;
         return Ok(started.map(|(helper, ())| Contender { name, place: Place::Elsewhere(helper) }));
     }
-    make(folder)?;
+    make_folder(folder)?;
     let store = open_peer(peer, folder, work.plan.disk.limit_bytes, Access::Single)?;
     let contender = |store: Box<dyn Store>| {
         fill_peer(&*store, graph)?;
@@ -218,18 +220,6 @@ pub fn serve(assignment: &Assignment, requests: Requests) -> Result<()> {
 
 fn value(reply: impl Serialize) -> Result<Value> {
     serde_json::to_value(reply).map_err(|error| Error::invalid(error.to_string()))
-}
-
-fn filled<E: MeasuredEngine>(folder: &Path, limit_bytes: u64, graph: &DiskGraph) -> Result<LimitedStore<E>>
-where
-    LimitedStore<E>: Store,
-{
-    make(folder)?;
-    let store = LimitedStore::<E>::open(folder, limit_bytes, Commit::Unsynced)?;
-    store.load_graph(&DiskGraph::load(graph.vertices, &graph.loaded, Properties::Ids))?;
-    graph.later.chunks(BATCH).try_for_each(|edges| store.put(edges))?;
-    store.settle()?;
-    Ok(store)
 }
 
 /// Keeps what each kind of question cost: ours first, then the memory engine's, if it took part.
@@ -347,10 +337,4 @@ fn ask(
         })?;
     }
     Ok(race)
-}
-
-fn make(folder: &Path) -> Result<()> {
-    std::fs::create_dir_all(folder).map_err(|error| {
-        Error::new(ErrorKind::Io, format!("make the folder {}: {error}", folder.display())).because(error)
-    })
 }

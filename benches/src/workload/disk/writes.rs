@@ -13,6 +13,8 @@ use crate::disk_plan::{DiskPlan, DiskStore};
 use crate::edges::Contents;
 use crate::engine::limited::{LimitedStore, MeasuredEngine};
 use crate::engine::store::{Access, Commit, Edge, Store};
+use crate::failed;
+use crate::folder::make_folder;
 use crate::goals::baseline;
 use crate::plan::{Work, wrong};
 use crate::process::MemoryPeak;
@@ -83,7 +85,7 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
             let is_left_out = rounds.iter().any(|round| round[place].is_none());
             if !is_left_out {
                 let folder = work.place(&format!("disk-writes-{round}-{place}"));
-                fs::create_dir_all(&folder).map_err(|error| failed(&folder, &error))?;
+                make_folder(&folder)?;
                 eprintln!("{}:", stores[place].name());
                 of_round[place] = of_store(work, stores[place], &folder, &graph)?;
                 fs::remove_dir_all(&folder).map_err(|error| failed(&folder, &error))?;
@@ -373,7 +375,7 @@ fn runs(later: &[Edge]) -> [&[Edge]; RUNS] {
 
 /// Copies the files of an open database: what a kill leaves.
 fn copy_files(from: &Path, to: &Path) -> Result<()> {
-    fs::create_dir_all(to).map_err(|error| failed(to, &error))?;
+    make_folder(to)?;
     for entry in fs::read_dir(from).map_err(|error| failed(from, &error))? {
         let entry = entry.map_err(|error| failed(from, &error))?;
         // A file may be removed meanwhile: then the manifest, which is copied, names it no more.
@@ -385,8 +387,4 @@ fn copy_files(from: &Path, to: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn failed(path: &Path, error: &std::io::Error) -> Error {
-    Error::new(ErrorKind::Io, format!("{}: {error}", path.display()))
 }

@@ -1,10 +1,11 @@
 //! LDBC's files as a property graph, with dates as the files have them: whole numbers, of milliseconds.
 //!
-//! Labels and edge types are those that an import gives them (`crates/files`, `recognise/systems/ldbc`).
+//! Labels and edge types are those that an import gives them.
 
 use crate::workload::interactive::network::Table;
 use crate::workload::property_graph::{Column, EdgeRows, IndexedKeys, PropertyGraph, Uniqueness, VertexRows};
 use evergraph::Value;
+use evergraph::import::recognise::systems::ldbc::{edge_type_of, label_of};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::value::ValueType;
 use evergraph_graph::value::collection::List;
@@ -58,7 +59,7 @@ pub fn read(folder: &Path) -> Result<PropertyGraph> {
         });
         let ends = ends.collect::<Result<Vec<_>>>()?;
         let columns = columns(&table, 2, "")?;
-        graph.edges.push(EdgeRows { edge_type: upper_snake(&words[1]), source, target, ends, columns });
+        graph.edges.push(EdgeRows { edge_type: edge_type_of(&words[1]), source, target, ends, columns });
     }
     let indexed = INDEXED.map(|label| (label.to_owned(), "id", Uniqueness::Unique));
     graph.indexed = IndexedKeys { vertices: indexed.to_vec(), edges: Vec::new() };
@@ -102,24 +103,4 @@ fn columns(table: &Table, first: usize, label: &str) -> Result<Vec<Column>> {
         Ok(Column { key: key.clone(), value_type, values: values.collect::<Result<_>>()? })
     };
     table.columns.iter().enumerate().skip(first).map(column).collect()
-}
-
-fn label_of(word: &str) -> String {
-    if word == "tagclass" {
-        return "TagClass".to_owned();
-    }
-    let mut letters = word.chars();
-    letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
-}
-
-/// `hasCreator` as `HAS_CREATOR`.
-fn upper_snake(word: &str) -> String {
-    let mut snake = String::with_capacity(word.len() + 4);
-    for letter in word.chars() {
-        if letter.is_ascii_uppercase() && !snake.is_empty() {
-            snake.push('_');
-        }
-        snake.push(letter.to_ascii_uppercase());
-    }
-    snake
 }

@@ -3,7 +3,8 @@
 use crate::plan::Work;
 use crate::race::Race;
 use crate::results::Heading;
-use crate::workload::mapped::inserts::{CountedRounds, add_counted, insert_all, options};
+use crate::workload::mapped::inserts::{CountedRounds, add_counted, insert_all};
+use crate::workload::mapped::store::{RawOptions, Sides};
 use crate::workload::mapped::{packed, shuffled};
 use evergraph_graph::error::Result;
 use evergraph_measure::figure::Unit;
@@ -31,11 +32,12 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     let names = || VARIANTS.iter().map(|(name, _)| *name);
     let mut race = Race::new(names()).undisturbed();
     let mut counted: Vec<CountedRounds> = names().map(|name| (name, Vec::new())).collect();
+    let options = RawOptions::new(work.plan, edges.len(), Sides::Out);
     for round in 0..work.plan.rounds {
         race.round(round, |place| {
             let (name, ablation) = VARIANTS[place];
             let folder = work.folder_for("ablation")?;
-            let store = packed::create_ablated(folder.path(), &options(work, edges.len() as u64), ablation)?;
+            let store = packed::create_ablated(folder.path(), &options, ablation)?;
             let (sample, counts) = insert_all(store, name, 1, &edges)?;
             counted[place].1.push(counts);
             Ok(sample)

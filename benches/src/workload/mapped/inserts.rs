@@ -6,7 +6,7 @@ use crate::race::{Race, Sample};
 use crate::results::Heading;
 use crate::stopwatch::Stopwatch;
 use crate::workload::mapped::store::{
-    COLUMNS, Ending, LOG_BYTES, RawCounts, RawOptions, RawStore, Sides, durable, names,
+    COLUMNS, Ending, RawCounts, RawOptions, RawStore, Sides, durable, names,
 };
 use crate::workload::mapped::{shuffled, split};
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -36,11 +36,12 @@ fn inserts(work: &mut Work<'_>, degree: u32, writers: usize, edges: &[Edge]) -> 
         race = race.undisturbed();
     }
     let mut counted: Vec<CountedRounds> = names().map(|name| (name, Vec::new())).collect();
+    let options = RawOptions::new(work.plan, edges.len(), Sides::Out);
     for round in 0..work.plan.rounds {
         race.round(round, |place| {
             let column = &COLUMNS[place];
             let folder = work.folder_for(column.name)?;
-            let store = (column.create)(folder.path(), &options(work, edges.len() as u64))?;
+            let store = (column.create)(folder.path(), &options)?;
             let (sample, counts) = insert_all(store, column.name, writers, edges)?;
             counted[place].1.push(counts);
             Ok(sample)
@@ -121,17 +122,6 @@ pub fn add_counted(
         race.note(&counted.iter().map(|(_, rounds)| figure(&rounds[round])).collect::<Vec<_>>());
     }
     work.add_race(heading, &race);
-}
-
-/// How a store is made for so many edges.
-pub fn options(work: &Work<'_>, edges: u64) -> RawOptions {
-    RawOptions {
-        vertices: work.plan.vertices(),
-        edges,
-        sides: Sides::Out,
-        log_bytes: LOG_BYTES,
-        is_emulated: work.plan.mapped.is_emulated,
-    }
 }
 
 fn panicked() -> Error {

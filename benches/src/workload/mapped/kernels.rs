@@ -8,7 +8,7 @@ use crate::results::Heading;
 use crate::stopwatch::Stopwatch;
 use crate::workload::live::busiest;
 use crate::workload::mapped::shuffled;
-use crate::workload::mapped::store::{COLUMNS, Ending, LOG_BYTES, RawOptions, Sides, names};
+use crate::workload::mapped::store::{COLUMNS, Ending, RawOptions, Sides, names};
 use crate::workload::pool::pool;
 use evergraph_algorithms::csr::StaticCsr;
 use evergraph_analysis::lists::Lists;
@@ -30,13 +30,7 @@ const TOLERANCE: f64 = 1e-9;
 pub fn measure(work: &mut Work<'_>) -> Result<()> {
     let edges = shuffled(work.plan, work.plan.mapped.degree)?;
     let vertices = work.plan.vertices();
-    let options = RawOptions {
-        vertices,
-        edges: edges.len() as u64,
-        sides: Sides::Both,
-        log_bytes: LOG_BYTES,
-        is_emulated: work.plan.mapped.is_emulated,
-    };
+    let options = RawOptions::new(work.plan, edges.len(), Sides::Both);
     let mut folders = Vec::new();
     let mut stores = Vec::new();
     let mut contenders = Vec::new();

@@ -18,13 +18,7 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     let edges = shuffled(work.plan, work.plan.mapped.degree)?;
     let (warm, measured) = split(&edges);
     for log_bytes in work.plan.mapped.log_bytes.clone() {
-        let options = RawOptions {
-            vertices: work.plan.vertices(),
-            edges: edges.len() as u64,
-            sides: Sides::Out,
-            log_bytes,
-            is_emulated: work.plan.mapped.is_emulated,
-        };
+        let options = RawOptions { log_bytes, ..RawOptions::new(work.plan, edges.len(), Sides::Out) };
         let mut race = Race::new([packed::COLUMN.name]).undisturbed();
         let (mut used, mut written, mut space) = (Vec::new(), Vec::new(), Vec::new());
         for round in 0..work.plan.rounds {

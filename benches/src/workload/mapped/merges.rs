@@ -16,7 +16,7 @@ use crate::workload::live::busiest;
 use crate::workload::mapped::kernels::{KernelSeries, race};
 use crate::workload::mapped::raw_lists::contents;
 use crate::workload::mapped::segments::SegmentStore;
-use crate::workload::mapped::store::{LOG_BYTES, RawOptions, Sides};
+use crate::workload::mapped::store::{RawOptions, Sides};
 use crate::workload::mapped::{shuffled, split};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::VertexId;
@@ -39,7 +39,8 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     for items in work.plan.mapped.items_a_record.clone() {
         inserts(work, &edges, items)?;
         let folder = work.folder_for("segments")?;
-        let store = SegmentStore::create(folder.path(), &options(work, &edges, Sides::Both), items)?;
+        let options = RawOptions::new(work.plan, edges.len(), Sides::Both);
+        let store = SegmentStore::create(folder.path(), &options, items)?;
         store.insert(&edges)?;
         let lists = store.lists()?;
         expect(NAME, "all its edges", contents(&lists)?, Contents::of(&edges))?;
@@ -56,10 +57,11 @@ fn inserts(work: &mut Work<'_>, edges: &[Edge], items: usize) -> Result<()> {
     let (warm, measured) = split(edges);
     let mut race = Race::new([NAME]).undisturbed();
     let (mut written, mut fresh) = (Vec::new(), Vec::new());
+    let options = RawOptions::new(work.plan, edges.len(), Sides::Out);
     for round in 0..work.plan.rounds {
         race.round(round, |_| {
             let folder = work.folder_for("segments")?;
-            let store = SegmentStore::create(folder.path(), &options(work, edges, Sides::Out), items)?;
+            let store = SegmentStore::create(folder.path(), &options, items)?;
             store.insert(warm)?;
             let before = store.counts();
             let watch = Stopwatch::start();
@@ -93,7 +95,8 @@ fn inserts(work: &mut Work<'_>, edges: &[Edge], items: usize) -> Result<()> {
 /// PageRank where every segment has about as many records as it can have before a merge is due.
 fn worst(work: &mut Work<'_>, edges: &[Edge]) -> Result<()> {
     let folder = work.folder_for("segments")?;
-    let store = SegmentStore::create(folder.path(), &options(work, edges, Sides::Both), ITEMS_A_RECORD)?;
+    let options = RawOptions::new(work.plan, edges.len(), Sides::Both);
+    let store = SegmentStore::create(folder.path(), &options, ITEMS_A_RECORD)?;
     let (merged, more) = edges.split_at((edges.len() as f64 * MERGED) as usize);
     store.insert(merged)?;
     store.merge_everything()?;
@@ -130,14 +133,4 @@ fn page_rank(
         Some(_) => kernel.run(&store.lists()?, source),
         None => kernel.run(&fixed, source),
     })
-}
-
-fn options(work: &Work<'_>, edges: &[Edge], sides: Sides) -> RawOptions {
-    RawOptions {
-        vertices: work.plan.vertices(),
-        edges: edges.len() as u64,
-        sides,
-        log_bytes: LOG_BYTES,
-        is_emulated: work.plan.mapped.is_emulated,
-    }
 }

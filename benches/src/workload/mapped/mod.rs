@@ -40,6 +40,7 @@ mod store;
 use crate::edges::distinct;
 use crate::engine::store::Edge;
 use crate::plan::{Plan, Work};
+use crate::shuffle::shuffle;
 use evergraph::generate::random::Random;
 use evergraph_graph::error::{Error, Result};
 use evergraph_storage::io::dax::{DaxDirectory, Emulation};
@@ -85,10 +86,7 @@ fn dax_directory(folder: &Path, is_emulated: bool) -> Result<Arc<DaxDirectory>> 
 /// The edges of the plan's graph with so many a vertex, in an order of their own.
 fn shuffled(plan: &Plan, degree: u32) -> Result<Vec<Edge>> {
     let mut edges = distinct(plan, degree)?;
-    let mut random = Random::new(plan.seed, SHUFFLED, u64::from(degree));
-    for at in (1..edges.len()).rev() {
-        edges.swap(at, random.below(at as u64 + 1) as usize);
-    }
+    shuffle(&mut edges, &mut Random::new(plan.seed, SHUFFLED, u64::from(degree)));
     Ok(edges)
 }
 

@@ -6,7 +6,7 @@ use crate::race::{Race, Sample};
 use crate::results::Heading;
 use crate::stopwatch::Stopwatch;
 use crate::workload::mapped::shuffled;
-use crate::workload::mapped::store::{Ending, LOG_BYTES, RawOptions, Sides, durable};
+use crate::workload::mapped::store::{Ending, RawOptions, Sides, durable};
 use evergraph_graph::error::Result;
 use evergraph_measure::figure::Unit;
 
@@ -16,13 +16,7 @@ use evergraph_measure::figure::Unit;
 /// As of the part.
 pub fn measure(work: &mut Work<'_>) -> Result<()> {
     let edges = shuffled(work.plan, work.plan.mapped.degree)?;
-    let options = RawOptions {
-        vertices: work.plan.vertices(),
-        edges: edges.len() as u64,
-        sides: Sides::Both,
-        log_bytes: LOG_BYTES,
-        is_emulated: work.plan.mapped.is_emulated,
-    };
+    let options = RawOptions::new(work.plan, edges.len(), Sides::Both);
     let mut folders = Vec::new();
     let columns: Vec<_> = durable().collect();
     for (column, _) in &columns {

@@ -1,6 +1,7 @@
 //! Store: what every column of the part `mapped` can do.
 
 use crate::engine::store::Edge;
+use crate::plan::Plan;
 use crate::workload::mapped::raw_lists::RawLists;
 use crate::workload::mapped::{blocked, packed};
 use evergraph_graph::error::Result;
@@ -30,8 +31,22 @@ pub struct RawOptions {
     pub is_emulated: bool,
 }
 
+impl RawOptions {
+    /// Those for so many edges of the plan's graph, with logs as large as the paper's.
+    #[must_use]
+    pub fn new(plan: &Plan, edges: usize, sides: Sides) -> Self {
+        Self {
+            vertices: plan.vertices(),
+            edges: edges as u64,
+            sides,
+            log_bytes: LOG_BYTES,
+            is_emulated: plan.mapped.is_emulated,
+        }
+    }
+}
+
 /// Bytes of a log, as in the paper.
-pub const LOG_BYTES: u32 = 2_048;
+const LOG_BYTES: u32 = 2_048;
 
 /// What a store has written back, and what it takes.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]

@@ -15,6 +15,7 @@ use crate::workload::replica::readers::Reader;
 use crate::workload::replica::sustained::{Backlog, drain};
 use crate::workload::replica::writer::{Pace, write};
 use crate::workload::replica::{Bench, EPOCHS, OURS};
+use crate::workload::writer_thread::beside_writer;
 use cpu_time::ThreadTime;
 use evergraph::{GraphView as _, ReadByName as _, Snapshot};
 use evergraph_analysis::lists::Lists;
@@ -24,8 +25,7 @@ use evergraph_graph::topology::{Projection, Weight};
 use evergraph_graph::view::Freeze as _;
 use evergraph_measure::figure::Unit;
 use evergraph_measure::kernel::Kernel;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Row changes a second meanwhile.
@@ -91,19 +91,12 @@ type KernelTimes = [[f64; 2]; KERNELS.len()];
 fn beside_a_writer(bench: &mut Bench) -> Result<KernelTimes> {
     let mut changes = bench.changes.clone();
     let mut connection = bench.server.connect()?;
-    // Relaxed: it publishes nothing but itself.
-    let is_over = AtomicBool::new(false);
-    let figures = thread::scope(|scope| {
-        let writer = scope.spawn(|| {
-            let pace = Pace::of_rate(RATE);
-            write(&mut connection, &mut changes, pace, |_| !is_over.load(Ordering::Relaxed))
-        });
-        thread::sleep(HEAD_START);
-        let figures = run_kernels(bench);
-        is_over.store(true, Ordering::Relaxed);
-        writer.join().expect("a panic was printed by its thread")?;
-        figures
-    })?;
+    let pace = Pace::of_rate(RATE);
+    let (figures, _) = beside_writer(
+        HEAD_START,
+        |is_over| write(&mut connection, &mut changes, pace, |_| !is_over.load(Ordering::Relaxed)),
+        || run_kernels(bench),
+    )?;
     bench.changes = changes;
     Ok(figures)
 }

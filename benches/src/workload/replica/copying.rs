@@ -7,15 +7,12 @@ use crate::plan::Work;
 use crate::race::Race;
 use crate::results::Heading;
 use crate::workload::replica::readers::{follow, options};
+use crate::workload::replica::reload::copy_batches;
 use crate::workload::replica::source_server::TABLES;
 use crate::workload::replica::{Bench, EPOCHS, OURS, open};
-use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_measure::figure::Unit;
 use evergraph_replica::follow::detach::detach;
-use evergraph_replica::source::batch::RowBatch;
-use evergraph_replica::source::contract::{CopyRequest, Source as _};
-use evergraph_replica::source::table_cuts::PageRange;
 use std::fs;
 use std::time::Instant;
 
@@ -62,20 +59,12 @@ pub fn measure(work: &mut Work<'_>, bench: &Bench) -> Result<()> {
 
 /// Reads all tables by COPY, one after the other; how many rows came.
 fn read_tables(bench: &Bench) -> Result<u64> {
-    let mut rows = 0;
-    let mut batch = RowBatch::default();
+    let (settings, mut rows) = (bench.server.connection_settings(), 0);
     for (table, columns) in TABLES {
-        let request = CopyRequest {
-            schema: "public".to_owned(),
-            table: table.to_owned(),
-            columns: columns.iter().map(|column| (*column).to_owned()).collect(),
-            snapshot: None,
-            pages: PageRange::ALL,
-        };
-        let mut stream = bench.server.source().copy(&request, &CancelFlag::default())?;
-        while stream.next_batch(&mut batch)? {
+        copy_batches(&settings, table, columns, |batch| {
             rows += batch.len() as u64;
-        }
+            Ok(())
+        })?;
     }
     Ok(rows)
 }

@@ -4,7 +4,7 @@
 //! ```text
 //! source_server   PostgreSQL, its tables, their mapping        freshness   from a commit until a snapshot shows it
 //! changes         transactions of a writer                     sustained   how fast a backlog is applied
-//! writer          one connection, at a rate                    pgbench     what the source loses to its reader
+//! writer, pacer   one connection, at a rate                    pgbench     what the source loses to its reader
 //! readers         replica, observer                            analytics   PageRank meanwhile, snapshots kept open
 //! plain_reader    a slot that is only decoded                  copying     the copy beside COPY
 //! marks           when a reader saw which transaction
@@ -28,6 +28,7 @@ mod marks;
 mod neo4j;
 mod network;
 mod orders;
+mod pacer;
 mod pgbench;
 mod plain_reader;
 mod question;
@@ -52,11 +53,12 @@ use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Result;
 use evergraph_measure::machine::Machine;
 use evergraph_replica::follow::detach::detach;
-use evergraph_replica::follow::options::{DEFAULT_PUBLICATION, SYNC_INTERVAL};
+use evergraph_replica::follow::options::{
+    DEFAULT_PUBLICATION, ReplicaMapping, ReplicaOptions, SYNC_INTERVAL,
+};
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::private_server::{HOW_TO_INSTALL, PrivateServer};
 use evergraph_replica::source::postgres::connection::Connection;
-use evergraph_replica::source::postgres::server::PostgresSource;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -98,12 +100,30 @@ impl Bench {
         follow(&self.server, &self.database, options(SLOT, DEFAULT_PUBLICATION, &self.folder, epochs))
     }
 
+    /// Starts a replica in `database`, which follows another database of the source by a slot of its own; the publication is called
+    /// as the slot.
+    fn replicate(
+        &self,
+        (source, slot): (&str, &str),
+        database: &Database,
+        mapping: ReplicaMapping,
+    ) -> Result<Replica> {
+        let options = ReplicaOptions {
+            slot: Some(slot.to_owned()),
+            publication: Some(slot.to_owned()),
+            epochs: EPOCHS,
+            temporary: self.folder.clone(),
+            ..ReplicaOptions::new(mapping)
+        };
+        let source = Box::new(self.server.source_of(source));
+        Replica::start(database.clone(), source, options, &|_| (), &CancelFlag::default())
+    }
+
     /// Ends a part with a source's database of its own, `name`, and drops that: a slot that nobody reads would keep the log of all
     /// later parts.
     fn unfollow(&mut self, name: &str, replica: Replica, database: Database) -> Result<()> {
         replica.stop()?;
-        let mut source = PostgresSource::new(self.server.settings_of(name), CancelFlag::default());
-        detach(&database, Some(&mut source))?;
+        detach(&database, Some(&mut self.server.source_of(name)))?;
         database.close()?;
         // A server notices some time later that a connection was closed.
         run(&mut self.connection, &format!("DROP DATABASE {name} WITH (FORCE)"))?;

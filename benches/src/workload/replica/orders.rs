@@ -21,16 +21,17 @@ use crate::race::{Race, order};
 use crate::results::Heading;
 use crate::workload::pool::pool;
 use crate::workload::replica::neo4j::worker::{NEO4J, Neo4j};
-use crate::workload::replica::network::catch_up;
+use crate::workload::replica::pacer::Pacer;
 use crate::workload::replica::question::{Question, Rows};
+use crate::workload::replica::readers::catch_up;
 use crate::workload::replica::reload::{comparable, copy_numbers, expect_same, median_time};
 use crate::workload::replica::source_server::run;
-use crate::workload::replica::{Bench, EPOCHS, OURS, open};
+use crate::workload::replica::{Bench, OURS, open};
+use crate::workload::writer_thread::beside_writer;
 use evergraph::generate::random::Random;
 use evergraph::{Database, Snapshot, Value};
 use evergraph_algorithms::csr::StaticCsr;
 use evergraph_analysis::lists::Lists;
-use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::topology::{PieceBuffer, Projection, Topology as _, Visit};
@@ -38,13 +39,11 @@ use evergraph_graph::vertex_set::VertexSet;
 use evergraph_graph::view::{Freeze as _, GraphView as _};
 use evergraph_measure::figure::Unit;
 use evergraph_measure::kernel::{Answer, Kernel};
-use evergraph_replica::follow::options::{ReplicaMapping, ReplicaOptions};
+use evergraph_replica::follow::options::ReplicaMapping;
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::source::postgres::connection::Connection;
-use evergraph_replica::source::postgres::server::PostgresSource;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 const PURPOSE: u64 = 473;
@@ -123,15 +122,7 @@ pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
     run(&mut connection, "ANALYZE")?;
     let database = open(&bench.folder.join("orders.eg"))?;
     let mapping = ReplicaMapping { name: "orders.toml".to_owned(), text: MAPPING.to_owned() };
-    let options = ReplicaOptions {
-        slot: Some(NAME.to_owned()),
-        publication: Some(NAME.to_owned()),
-        epochs: EPOCHS,
-        temporary: bench.folder.clone(),
-        ..ReplicaOptions::new(mapping)
-    };
-    let source = Box::new(PostgresSource::new(bench.server.settings_of(NAME), CancelFlag::default()));
-    let replica = Replica::start(database.clone(), source, options, &|_| (), &CancelFlag::default())?;
+    let replica = bench.replicate((NAME, NAME), &database, mapping)?;
     let began = Instant::now();
     for first in (orders / 2..orders).step_by(ORDERS_OF_A_TRANSACTION as usize) {
         run(&mut connection, &insert(bench, seed, first, orders.min(first + ORDERS_OF_A_TRANSACTION)))?;
@@ -159,6 +150,7 @@ pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
     work.note("orders: reload reads the columns customer and item by COPY, makes a static array and asks that, on one thread");
     if let Some(neo4j) = &shop.neo4j {
         work.note(format!("orders: {NEO4J} inserted {} edges while it was measured", neo4j.written));
+        neo4j.note_repeated(work, "orders");
     }
     let Shop { database, replica, .. } = shop;
     drop(connection);
@@ -262,27 +254,19 @@ impl Shop<'_> {
     /// What `measure` gives while orders come.
     fn beside_a_writer<T>(&mut self, measure: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         let mut connection = self.bench.server.connect_to(NAME)?;
-        // Relaxed: it publishes nothing but itself.
-        let is_over = AtomicBool::new(false);
         let (bench, seed, mut next) = (self.bench, self.seed, self.next_order);
-        let (measured, next) = thread::scope(|scope| -> Result<(Result<T>, u32)> {
-            let writer = scope.spawn(|| -> Result<u32> {
-                let mut due = Instant::now();
-                while !is_over.load(Ordering::Relaxed) {
-                    run(&mut connection, &insert(bench, seed, next, next + 1))?;
-                    next += 1;
-                    due += INTERVAL;
-                    thread::sleep(due.saturating_duration_since(Instant::now()));
-                }
-                Ok(next)
-            });
-            thread::sleep(HEAD_START);
-            let measured = measure(self);
-            is_over.store(true, Ordering::Relaxed);
-            Ok((measured, writer.join().expect("a panic was printed by its thread")?))
-        })?;
+        let write = |is_over: &AtomicBool| {
+            let mut pacer = Pacer::start(INTERVAL);
+            while !is_over.load(Ordering::Relaxed) {
+                run(&mut connection, &insert(bench, seed, next, next + 1))?;
+                next += 1;
+                pacer.wait();
+            }
+            Ok(next)
+        };
+        let (measured, next) = beside_writer(HEAD_START, write, || measure(self))?;
         self.next_order = next;
-        measured
+        Ok(measured)
     }
 
     fn ask(&mut self, work: &mut Work<'_>, question: &Question, connection: &mut Connection) -> Result<()> {

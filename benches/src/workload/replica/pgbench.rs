@@ -8,11 +8,11 @@ use crate::goals::baseline::{PLAIN_READER, WITHOUT};
 use crate::plan::Work;
 use crate::race::{Race, order};
 use crate::results::Heading;
-use crate::workload::replica::readers::Reader;
+use crate::workload::replica::readers::{Reader, catch_up};
 use crate::workload::replica::source_server::{BRANCHES, TELLERS, run};
-use crate::workload::replica::{Bench, EPOCHS, OURS, PATIENCE};
+use crate::workload::replica::{Bench, EPOCHS, OURS};
 use evergraph::generate::random::Random;
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::error::Result;
 use evergraph_measure::clients;
 use evergraph_measure::figure::Unit;
 use evergraph_replica::source::postgres::connection::Connection;
@@ -33,11 +33,7 @@ pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
             rates[place] = match place {
                 0 => {
                     let replica = bench.follow(EPOCHS)?;
-                    let end = replica.source_position()?;
-                    if !replica.wait(end, PATIENCE)? {
-                        let text = format!("the replica is not at {end} after {PATIENCE:?}");
-                        return Err(Error::new(ErrorKind::Limit, text));
-                    }
+                    catch_up(&replica)?;
                     let rate = write(bench, &mut clients)?;
                     replica.stop()?;
                     rate

@@ -5,6 +5,7 @@
 //! plain reader   source ──slot──> socket, decoder ──────────────────────────────────────> marks
 //! ```
 
+use crate::workload::replica::PATIENCE;
 use crate::workload::replica::marks::Marks;
 use crate::workload::replica::plain_reader::PlainReader;
 use crate::workload::replica::source_server::{SourceServer, mapping};
@@ -44,6 +45,18 @@ pub fn options(slot: &str, publication: &str, folder: &Path, epochs: usize) -> R
 pub fn follow(server: &SourceServer, database: &Database, options: ReplicaOptions) -> Result<Replica> {
     let source = Box::new(server.source());
     Replica::start(database.clone(), source, options, &|_| (), &CancelFlag::default())
+}
+
+/// Waits until the replica is where its source is.
+///
+/// # Errors
+/// `limit` if it takes too long.
+pub fn catch_up(replica: &Replica) -> Result<()> {
+    let end = replica.source_position()?;
+    match replica.wait(end, PATIENCE)? {
+        true => Ok(()),
+        false => Err(Error::new(ErrorKind::Limit, format!("the replica is not at {end} after {PATIENCE:?}"))),
+    }
 }
 
 /// A thread that notes what it sees, until this is dropped.

@@ -1,7 +1,9 @@
-//! Relations: LDBC's interactive network as tables of PostgreSQL, with their indexes.
+//! Relations: LDBC's interactive network as tables of PostgreSQL, with their indexes and their mapping.
 
+use crate::plan::Plan;
 use crate::workload::replica::source_server::run;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_replica::follow::options::ReplicaMapping;
 use evergraph_replica::source::postgres::connection::Connection;
 use flate2::read::GzDecoder;
 use std::fs::{self, File};
@@ -36,6 +38,24 @@ pub struct Relation {
     pub rows: Vec<Vec<String>>,
     /// Whether the network grows by it.
     pub is_dynamic: bool,
+}
+
+/// How the relations become a graph.
+#[must_use]
+pub fn mapping() -> ReplicaMapping {
+    let text = include_str!("../../../../crates/replica/mappings/snb.toml");
+    ReplicaMapping { name: "snb.toml".to_owned(), text: text.to_owned() }
+}
+
+/// The folder of the relations that `plan` names; without one, says so and gives `None`.
+#[must_use]
+pub fn relations_folder(plan: &Plan) -> Option<PathBuf> {
+    let folder = plan.interactive.as_ref().map(|folder| folder.join("relational"));
+    let folder = folder.filter(|folder| folder.is_dir());
+    if folder.is_none() {
+        eprintln!("left out: --interactive names no folder with LDBC's relations, in `relational`");
+    }
+    folder
 }
 
 /// The relations of `folder`, of static and dynamic ones.

@@ -85,7 +85,10 @@ fn texts_of<'c, const N: usize>(cells: &'c [Option<Cow<'_, [u8]>>]) -> Option<[O
 }
 
 /// Copies columns of a table on a connection of its own, many rows at once.
-fn copy_batches(
+///
+/// # Errors
+/// The server's, and those of `each`.
+pub fn copy_batches(
     settings: &ConnectionSettings,
     table: &str,
     columns: &[&str],

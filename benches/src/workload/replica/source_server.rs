@@ -122,7 +122,13 @@ impl SourceServer {
     /// The database as a source of a replica.
     #[must_use]
     pub fn source(&self) -> PostgresSource {
-        PostgresSource::new(self.connection_settings(), CancelFlag::default())
+        self.source_of(DATABASE)
+    }
+
+    /// Another database of the server as a source of a replica.
+    #[must_use]
+    pub fn source_of(&self, database: &str) -> PostgresSource {
+        PostgresSource::new(self.settings_of(database), CancelFlag::default())
     }
 
     /// A conversation with the database.

@@ -17,8 +17,9 @@ use crate::results::{Heading, Median};
 use crate::workload::pool::pool;
 use crate::workload::replica::analytics::freeze;
 use crate::workload::replica::pgbench::{clients, write};
+use crate::workload::replica::readers::catch_up;
 use crate::workload::replica::source_server::run;
-use crate::workload::replica::{Bench, EPOCHS, OURS, PATIENCE};
+use crate::workload::replica::{Bench, EPOCHS, OURS};
 use evergraph::ReadByName as _;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_measure::figure::Unit;
@@ -60,10 +61,7 @@ fn measure_apart(work: &mut Work<'_>, bench: &mut Bench, pair: &ProcessorPair) -
     }
     pair.keep_process(process::id(), REPLICA)?;
     let replica = bench.follow(EPOCHS)?;
-    let end = replica.source_position()?;
-    if !replica.wait(end, PATIENCE)? {
-        return Err(Error::new(ErrorKind::Limit, format!("the replica is not at {end} after {PATIENCE:?}")));
-    }
+    catch_up(&replica)?;
     let mut race = Race::new([OURS, WITHOUT]);
     let mut times = Vec::new();
     for round in 0..bench.plan.rounds {

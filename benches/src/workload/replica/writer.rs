@@ -1,10 +1,10 @@
 //! Writer: one connection that runs transactions of the same kind, at a rate or as fast as it can.
 
 use crate::workload::replica::changes::{ChangeKind, Changes};
+use crate::workload::replica::pacer::Pacer;
 use crate::workload::replica::source_server::run;
 use evergraph_graph::error::Result;
 use evergraph_replica::source::postgres::connection::Connection;
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// What a writer does.
@@ -65,12 +65,8 @@ pub fn write(
     mut goes_on: impl FnMut(&Written) -> bool,
 ) -> Result<Written> {
     let (mut written, began) = (Written::default(), Instant::now());
-    let mut due = began;
+    let mut pacer = pace.interval.map(Pacer::start);
     loop {
-        if let Some(interval) = pace.interval {
-            thread::sleep(due.saturating_duration_since(Instant::now()));
-            due += interval;
-        }
         let transaction = changes.next(pace.kind, pace.rows);
         run(connection, &transaction.sql)?;
         written.commits.push((transaction.number, Instant::now()));
@@ -78,6 +74,9 @@ pub fn write(
         written.time = began.elapsed();
         if !goes_on(&written) {
             return Ok(written);
+        }
+        if let Some(pacer) = &mut pacer {
+            pacer.wait();
         }
     }
 }

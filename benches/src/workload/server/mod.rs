@@ -30,6 +30,7 @@ mod question;
 mod reads;
 mod writes;
 
+use crate::folder::{copy_folder, make_folder};
 use crate::plan::Work;
 use crate::race::{Race, order};
 use crate::results::Heading;
@@ -39,7 +40,7 @@ use crate::workload::server::contender::{Contender, Dialect};
 use crate::workload::server::generator::Outcome;
 use crate::workload::server::peers::{HEAP, Peers};
 use crate::workload::server::people::People;
-use crate::workload::server::process::{Serve, ServerProcess, copy_folder};
+use crate::workload::server::process::{Serve, ServerProcess};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_measure::figure::Unit;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -103,8 +104,7 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     let database = work.place("people.eg");
     people.make_database(&database)?;
     let (edges, folder) = (people.edges().len(), work.place("servers"));
-    std::fs::create_dir_all(&folder)
-        .map_err(|error| Error::new(ErrorKind::Io, format!("make {}: {error}", folder.display())))?;
+    make_folder(&folder)?;
     let bench = Bench { plan: &plan, program: &program, people, database, folder: &folder };
     work.note(format!(
         "{} people, {edges} edges KNOWS (R-MAT), an index on their number; generator and servers share this machine, \

@@ -20,7 +20,6 @@ use std::fs;
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::Command;
-use std::thread;
 use std::time::{Duration, Instant};
 use tungstenite::Bytes;
 
@@ -288,14 +287,7 @@ fn start(
     is_ready: impl Fn() -> bool,
 ) -> Result<ServerProcess> {
     let mut process = ServerProcess::start(name, command, address, folder)?;
-    let began = Instant::now();
-    while !is_ready() {
-        process.expect_alive()?;
-        if began.elapsed() > READY_TIME {
-            return Err(process.failed("is not ready in time"));
-        }
-        thread::sleep(READY_INTERVAL);
-    }
+    process.wait_until(is_ready, READY_TIME, READY_INTERVAL)?;
     Ok(process)
 }
 

@@ -50,13 +50,11 @@ impl Serve<'_> {
         let began = Instant::now();
         let mut process = ServerProcess::start("evergraph", command, address, self.database)?;
         let has_tls = self.options.contains(&"--tls-key");
-        while !(if has_tls { TcpStream::connect(address).is_ok() } else { is_ready(address) }) {
-            process.expect_alive()?;
-            if began.elapsed() > READY_TIME {
-                return Err(process.failed("is not ready in time"));
-            }
-            thread::sleep(READY_INTERVAL);
-        }
+        process.wait_until(
+            || if has_tls { TcpStream::connect(address).is_ok() } else { is_ready(address) },
+            READY_TIME,
+            READY_INTERVAL,
+        )?;
         Ok((process, began.elapsed()))
     }
 }
@@ -96,11 +94,32 @@ impl ServerProcess {
         Ok(Self { name: name.to_owned(), child, log, address })
     }
 
+    /// Waits until `is_ready`, which is asked each `interval`.
+    ///
+    /// # Errors
+    /// `io`, with what it said, if it has ended, or is not ready within `time_max`.
+    pub fn wait_until(
+        &mut self,
+        is_ready: impl Fn() -> bool,
+        time_max: Duration,
+        interval: Duration,
+    ) -> Result<()> {
+        let began = Instant::now();
+        while !is_ready() {
+            self.expect_alive()?;
+            if began.elapsed() > time_max {
+                return Err(self.failed("is not ready in time"));
+            }
+            thread::sleep(interval);
+        }
+        Ok(())
+    }
+
     /// Fails if it has ended.
     ///
     /// # Errors
     /// `io`, with what it said.
-    pub fn expect_alive(&mut self) -> Result<()> {
+    fn expect_alive(&mut self) -> Result<()> {
         match self.child.try_wait() {
             Ok(None) => Ok(()),
             _ => Err(self.failed("has ended")),
@@ -153,23 +172,4 @@ impl Drop for ServerProcess {
             thread::sleep(Duration::from_millis(2));
         }
     }
-}
-
-/// Copies a folder with all that is in it.
-///
-/// # Errors
-/// `io`.
-pub fn copy_folder(from: &Path, to: &Path) -> Result<()> {
-    let failed = |path: &Path, error| Error::new(ErrorKind::Io, format!("copy {}: {error}", path.display()));
-    fs::create_dir_all(to).map_err(|error| failed(to, error))?;
-    for entry in fs::read_dir(from).map_err(|error| failed(from, error))? {
-        let entry = entry.map_err(|error| failed(from, error))?;
-        let (path, target) = (entry.path(), to.join(entry.file_name()));
-        if path.is_dir() {
-            copy_folder(&path, &target)?;
-        } else {
-            fs::copy(&path, &target).map_err(|error| failed(&path, error))?;
-        }
-    }
-    Ok(())
 }

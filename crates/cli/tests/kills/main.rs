@@ -38,6 +38,6 @@ mod served_faults;
 mod served_writes;
 mod server_jobs;
 mod service;
-#[path = "../../../replica/tests/postgres/skips.rs"]
+#[path = "../../../../tests/src/skips.rs"]
 mod skips;
 mod writing;

@@ -1,25 +1,12 @@
 //! A real graph through the program: imported from files, answered in files, as published.
 
-use crate::skips::skip;
+use crate::data_folder::data_set;
 use crate::support::Folder;
 use flate2::read::GzDecoder;
 use std::collections::HashMap;
-use std::env;
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
-
-/// The folder of the data set `name`, at `EVERGRAPH_DATA` or beside the workspace. Without it the test
-/// is skipped, on CI it fails.
-fn folder(name: &str) -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let folder = env::var_os("EVERGRAPH_DATA").map_or_else(beside, PathBuf::from).join(name);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    skip(&format!("no data set at {}: set EVERGRAPH_DATA", folder.display()));
-    None
-}
+use std::path::PathBuf;
 
 /// `vertex value` lines.
 fn published(path: PathBuf) -> HashMap<String, String> {
@@ -59,7 +46,7 @@ fn assert_same_partition(found: &HashMap<String, String>, want: &HashMap<String,
 
 #[test]
 fn p2p_31_has_the_published_answers() {
-    let Some(data) = folder("p2p-31") else { return };
+    let Some(data) = data_set("p2p-31") else { return };
     let file = |ending: &str| data.join(format!("p2p-31{ending}.gz"));
     let here = Folder::new();
     let (vertices, edges) = (file(".v"), file(".e"));
@@ -88,7 +75,7 @@ fn p2p_31_has_the_published_answers() {
 
 #[test]
 fn a_folder_of_ldbc_files_becomes_a_graph_of_many_labels() {
-    let Some(data) = folder("snb-interactive-mini") else { return };
+    let Some(data) = data_set("snb-interactive-mini") else { return };
     let here = Folder::new();
     let report = here.json(&["import", "snb.eg", data.join("graph").to_str().unwrap()]);
     assert_eq!(

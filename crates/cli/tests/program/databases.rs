@@ -1,5 +1,6 @@
 //! Databases that can't be opened, or must not be changed: each says why, and stays as it was.
 
+use crate::skips::skipped;
 use crate::support::{Folder, Ran, flip, program};
 use evergraph::Database;
 use std::fs::{self, Permissions};
@@ -154,8 +155,7 @@ fn files_that_may_not_be_written_are_named() {
         command.output().map(Ran::of)
     };
     let Ok(stats) = run(&["stats", "social.eg"]) else {
-        println!("skipped: the program is where only root reaches it");
-        return;
+        return skipped("the program is where only root reaches it");
     };
     let denied = "ermission denied";
     stats.failed(7, &["social.eg", denied]);

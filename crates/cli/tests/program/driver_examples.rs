@@ -1,10 +1,7 @@
 //! Driver examples: what `serve` prints for each language, run as a user pastes it, with the driver itself.
 
-#[path = "../../../server/tests/support/installed_driver.rs"]
-mod installed_driver;
-
+use crate::installed_driver::Driver;
 use crate::support::Folder;
-use installed_driver::Driver;
 use std::fs;
 use std::io::{BufRead as _, Read as _};
 use std::path::Path;

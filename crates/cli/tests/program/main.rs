@@ -7,6 +7,8 @@ mod algorithms;
 mod bad_input;
 mod broken_input;
 mod commands;
+#[path = "../../../../tests/src/data_folder.rs"]
+mod data_folder;
 mod data_sets;
 mod databases;
 mod dialogue;
@@ -15,6 +17,8 @@ mod engines;
 mod exports;
 mod help;
 mod indexes;
+#[path = "../../../server/tests/support/installed_driver.rs"]
+mod installed_driver;
 mod interrupts;
 mod output;
 mod packaging;
@@ -35,7 +39,7 @@ mod service;
 mod settings;
 mod shell;
 mod shop;
-#[path = "../../../replica/tests/postgres/skips.rs"]
+#[path = "../../../../tests/src/skips.rs"]
 mod skips;
 mod stats;
 mod support;

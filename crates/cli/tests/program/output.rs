@@ -1,5 +1,6 @@
 //! Output: JSON for machines, quiet for scripts, no colour where nobody sees it, closed pipes.
 
+use crate::skips::skip;
 use crate::support::{Folder, Ran, program};
 use serde_json::Value;
 use std::process::Stdio;
@@ -159,8 +160,7 @@ fn colour_is_for_terminals_unless_it_must_be() {
             .out
     };
     if folder.shell("command -v script").code != Some(0) {
-        println!("skipped: there is no `script` to lend a terminal");
-        return;
+        return skip("there is no `script` to lend a terminal");
     }
     assert!(on_terminal("TERM=xterm").contains(coloured));
     assert!(!on_terminal("TERM=xterm NO_COLOR=1").contains('\u{1b}'));
@@ -203,8 +203,7 @@ fn progress_is_for_terminals_unless_it_must_be() {
     let folder = Folder::with_social();
     assert_eq!(folder.run(&["check", "social.eg"]).succeeded().err, "");
     if folder.shell("command -v script").code != Some(0) {
-        println!("skipped: there is no `script` to lend a terminal");
-        return;
+        return skip("there is no `script` to lend a terminal");
     }
     let seen = |option: &str| {
         folder.shell(&format!("script -qec 'evergraph check social.eg {option}' /dev/null")).out

@@ -1,5 +1,6 @@
 //! Settings: flags over variables over files over defaults; what is wrong is named by its place.
 
+use crate::skips::skipped;
 use crate::support::Folder;
 use serde_json::{Value, json};
 
@@ -165,8 +166,7 @@ fn a_file_that_nobody_named_and_nobody_may_read_is_left_out() {
     folder.shell("mkdir -p user/evergraph && echo 'threads = 2' > user/evergraph/evergraph.toml").succeeded();
     folder.shell("chmod 000 user/evergraph/evergraph.toml").succeeded();
     if std::fs::read(folder.path("user/evergraph/evergraph.toml")).is_ok() {
-        println!("skipped: who runs the tests may read everything");
-        return;
+        return skipped("who runs the tests may read everything");
     }
     let variables = [("XDG_CONFIG_HOME", folder.path("user").display().to_string())];
     let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));

@@ -1,5 +1,6 @@
 //! What a shell and `man` are given: completions that it can read, pages that show as text.
 
+use crate::skips::skip;
 use crate::support::Folder;
 
 #[test]
@@ -55,8 +56,7 @@ fn there_is_a_page_for_every_command() {
 fn pages_are_without_fault_for_groff() {
     let folder = Folder::new();
     if folder.shell("command -v groff").code != Some(0) {
-        println!("skipped: there is no groff");
-        return;
+        return skip("there is no groff");
     }
     folder.run(&["man", "--output", "man"]).succeeded();
     let ran = folder.shell("cat man/*.1 | groff -man -Tutf8 -ww -rLL=100n > text").succeeded();

@@ -125,7 +125,8 @@ fn read_runs(
         after = newest.unwrap_or(after);
         records.extend(own);
     }
-    records.sort_unstable();
+    // The stable sort finds the runs, and merges them.
+    records.sort();
     Ok((named, records))
 }
 

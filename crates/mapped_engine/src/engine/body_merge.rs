@@ -172,7 +172,7 @@ impl MappedGraph {
         if newest.iter().any(|(entry, _)| entry.is_empty() || entry.len() > ENTRY_BYTES_MAX) {
             return Err(corrupt("a record in `live` that is no entry's".to_owned()));
         }
-        let is_there = |stamp: Stamp| stamp.operation() != Operation::Delete || planted(Bug::LostDelete);
+        let is_there = |stamp: Stamp| stamp.operation() != Operation::Delete || planted(Bug::EntryDeleteLost);
         let changes = newest.iter().map(|(entry, stamp)| (*entry, is_there(*stamp)));
         let _memory = self.starts_of_merge(before.entries()?.count() + newest.len() as u64);
         self.write_merged_entries(segment, base, &before, changes)

@@ -29,7 +29,8 @@ use std::sync::{Arc, OnceLock};
 /// Sizes of array files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExtentOptions {
-    /// Size of the first file, in bytes; each next one has twice as much. 1 MiB.
+    /// Size of the first file, in bytes. Each next one has twice as much, but the first one that an opening makes has no more than
+    /// what is stored, rounded up to a power of two. 1 MiB.
     pub first_file_bytes: u64,
     /// Size that files grow to, in bytes, but for a longer extent, which has a file of its own. 1 GiB.
     pub file_bytes_max: u64,
@@ -118,7 +119,7 @@ impl Extents {
             reuse,
         };
         let extents = Self { directory, options, files: Mutex::new(files), in_use: Arc::default() };
-        let mut found = Vec::new();
+        let (mut found, mut named_bytes) = (Vec::new(), 0_u64);
         let mode = if reuse == Reuse::OnlyRead { OpenMode::Read } else { OpenMode::ReadWrite };
         {
             let mut files = extents.files.lock();
@@ -136,8 +137,13 @@ impl Extents {
                     }
                     None => return Err(extents.not_listed(place)?),
                 };
-                found.push(extents.found(&file, place, header)?);
+                let extent = extents.found(&file, place, header)?;
+                named_bytes += extents.occupied(place.payload_bytes).expect("it ends within its file");
+                found.push(extent);
             }
+            // Each opening beside readers of earlier writers makes a file: without a bound, one twice as large as the one before.
+            let stored = named_bytes.checked_next_power_of_two().unwrap_or(u64::MAX);
+            files.next_bytes = files.next_bytes.min(stored.max(options.first_file_bytes));
             let unnamed =
                 numbers.into_iter().filter(|number| !files.by_number.contains_key(number)).collect();
             files.left = unnamed;

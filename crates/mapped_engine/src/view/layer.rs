@@ -126,7 +126,8 @@ impl<'a> Layer<'a> {
         if let Some(tail) = self.tail()? {
             found.extend(tail.stamps().filter(|(key, stamp)| keys.contains(key) && self.sees(*stamp)));
         }
-        found.sort_unstable();
+        // The stable sort finds the runs, and merges them.
+        found.sort();
         Ok(found)
     }
 

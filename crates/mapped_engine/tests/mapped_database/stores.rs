@@ -10,6 +10,7 @@ use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView as _;
 use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_mapped_engine::files::section::Section;
+use evergraph_storage::checkpoint::check::check_files;
 use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::engine::Engine;
@@ -193,6 +194,59 @@ fn salvage_saves_what_verifies_and_names_what_does_not() {
     let (made, saved) = salvage(&damaged);
     assert!(made.losses.iter().all(|loss| !loss.is_missing()), "{:?}", made.losses);
     assert_eq!(graph(&saved), before);
+}
+
+#[test]
+fn a_check_and_a_salvage_can_be_cancelled_at_every_question_and_leave_nothing() {
+    let directory = MemoryDirectory::new("db");
+    let store = open(&directory).unwrap();
+    for round in 0..20_i64 {
+        let run = store.store().retrying(Isolation::default(), |mut tx| {
+            let (label, edge_type, key) = (tx.label("Person")?, tx.edge_type("KNOWS")?, tx.key("id")?);
+            let vertex = tx.add_vertex(label, &[(key, Value::I64(round))])?;
+            tx.add_edge(vertex, edge_type, vertex, &[])?;
+            tx.commit()
+        });
+        run.unwrap();
+        if round == 10 {
+            store.checkpoint(&mut |_| ControlFlow::Continue(())).unwrap();
+        }
+    }
+    store.close().unwrap();
+    drop(store);
+    let before = directory.list().unwrap();
+    let stop_after = |mut left: u32| {
+        move |_: &str, _: u64, _: u64| {
+            if left == 0 {
+                return ControlFlow::Break(());
+            }
+            left -= 1;
+            ControlFlow::Continue(())
+        }
+    };
+    let (mut checks, mut salvages) = (0, 0);
+    let report = loop {
+        match check_files::<MappedEngine>(&directory, &mut stop_after(checks)) {
+            Ok(report) => break report,
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}"),
+        }
+        checks += 1;
+    };
+    assert!(report.is_healthy(), "{:?}", report.findings);
+    let saved = loop {
+        let target = MemoryDirectory::new("saved");
+        let new: Arc<dyn Directory> = Arc::new(target.clone());
+        let made =
+            evergraph_storage::open::salvage::<MappedEngine>(&directory, &new, &mut stop_after(salvages));
+        match made {
+            Ok(saved) => break saved,
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}"),
+        }
+        assert!(target.list().unwrap().iter().all(|name| name == "lock"), "{:?}", target.list());
+        salvages += 1;
+    };
+    assert!(saved.is_complete() && checks > 0 && salvages > 0, "{checks}, {salvages}: {saved:?}");
+    assert_eq!(directory.list().unwrap(), before);
 }
 
 #[test]

@@ -1,10 +1,13 @@
-//! Damage: files that are missing, cut short or changed are errors that name file and byte, or another graph.
+//! Damage: files that are missing, cut short or changed are errors that name file and byte, or another graph; whichever components
+//! of DGAP the graph has.
+//!
+//! What a power cut leaves in the midst of a change is damaged word by word in `tests/graph`.
 
 use crate::memory;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::split_mix::mix;
 use evergraph_graph::topology::Topology as _;
-use evergraph_packed::ablation::Ablation;
+use evergraph_packed::ablation::{Ablation, Placement, TakenSlot, UndoKind};
 use evergraph_packed::graph::PackedGraph;
 use evergraph_packed::memory::region::Domain;
 use evergraph_packed::options::Options;
@@ -13,12 +16,19 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-const OPTIONS: Options =
-    Options { vertices: 12, edges: 30, log_records: 9, undo_bytes: 128, ablation: Ablation::NONE };
+/// With all components, without each of them, and without any.
+const ABLATIONS: [Ablation; 5] = [
+    Ablation::NONE,
+    Ablation { taken_slot: TakenSlot::Shifted, ..Ablation::NONE },
+    Ablation { undo: UndoKind::Journal, ..Ablation::NONE },
+    Ablation { placement: Placement::File, ..Ablation::NONE },
+    Ablation::ALL,
+];
 
-/// A graph of some edges in `place`; its files but for the lock.
-fn write(place: &Path, is_shut_down: bool) -> Vec<String> {
-    let graph = PackedGraph::create(memory(place, Domain::Adr), &OPTIONS).unwrap();
+/// A graph of some edges in `place`; its files but for the lock: the root, the array, and after a shutdown the saved vertex array.
+fn write(place: &Path, ablation: Ablation, is_shut_down: bool) -> Vec<String> {
+    let options = Options { vertices: 12, edges: 30, log_records: 9, undo_bytes: 128, ablation };
+    let graph = PackedGraph::create(memory(place, Domain::Adr), &options).unwrap();
     for at in 0..60 {
         graph.insert_edge(at % 5, at % 12).unwrap();
     }
@@ -53,12 +63,13 @@ fn names_place(error: &Error, file: &Path) -> bool {
 
 #[test]
 fn a_file_that_is_cut_short_is_an_error_that_names_it_and_where_it_ends() {
-    for name in ["packed-00000000", "packed-00000001", "packed-00000002"] {
+    let each = ABLATIONS.into_iter().flat_map(|ablation| [0, 1, 2].map(|number| (ablation, number)));
+    for (ablation, number) in each {
         for kept in [0, 1, 8, 63, 64, 100, 4096] {
             let place = tempfile::tempdir().unwrap();
-            let names = write(place.path(), true);
-            assert_eq!(names, ["packed-00000000", "packed-00000001", "packed-00000002"]);
-            let path = place.path().join(name);
+            let names = write(place.path(), ablation, true);
+            assert!(names.len() == 3 && names[0] == "packed-00000000", "{names:?}");
+            let path = place.path().join(&names[number]);
             let file = OpenOptions::new().write(true).open(&path).unwrap();
             let length = file.metadata().unwrap().len();
             if kept >= length {
@@ -66,39 +77,37 @@ fn a_file_that_is_cut_short_is_an_error_that_names_it_and_where_it_ends() {
             }
             file.set_len(kept).unwrap();
             let error = use_all(place.path(), Reopening::Saved).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{ablation:?}: {error}");
             // The saved vertex array has a checksum over all of it.
-            let is_summed = name == "packed-00000002" && error.to_string().contains("saved vertex array");
-            assert!(error.to_string().contains(&path.display().to_string()), "{error}");
-            assert!(is_summed || error.to_string().contains(&format!("at byte {kept}")), "{error}");
+            let is_summed = number == 2 && error.to_string().contains("saved vertex array");
+            assert!(error.to_string().contains(&path.display().to_string()), "{ablation:?}: {error}");
+            let is_told = error.to_string().contains(&format!("at byte {kept}"));
+            assert!(is_summed || is_told, "{ablation:?}: {error}");
         }
     }
 }
 
 #[test]
 fn a_file_that_is_missing_is_named() {
-    let place = tempfile::tempdir().unwrap();
-    write(place.path(), true);
-    for (name, kind) in [
-        ("packed-00000002", ErrorKind::NotFound),
-        ("packed-00000001", ErrorKind::NotFound),
-        ("packed-00000000", ErrorKind::NotFound),
-    ] {
-        fs::remove_file(place.path().join(name)).unwrap();
-        let error = use_all(place.path(), Reopening::Saved).unwrap_err();
-        assert_eq!(error.kind(), kind);
-        assert!(name == "packed-00000000" || error.to_string().contains(name), "{error}");
+    for ablation in ABLATIONS {
+        let place = tempfile::tempdir().unwrap();
+        for name in write(place.path(), ablation, true).iter().rev() {
+            fs::remove_file(place.path().join(name)).unwrap();
+            let error = use_all(place.path(), Reopening::Saved).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NotFound, "{ablation:?}: {error}");
+            assert!(name == "packed-00000000" || error.to_string().contains(name), "{ablation:?}: {error}");
+        }
     }
 }
 
-#[test]
-fn a_changed_word_of_a_file_is_an_error_that_names_its_file_or_another_graph() {
+/// Changes a word of a file, for each seed; how many of the graphs were refused by errors without and with file and byte.
+fn refused(ablation: Ablation, seeds: u64) -> [u64; 2] {
     let mut refused = [0; 2];
-    for seed in 0..120u64 {
+    for seed in 0..seeds {
         let random = |number: u64| mix(seed << 8 | number);
         let place = tempfile::tempdir().unwrap();
         let is_shut_down = random(1) % 2 == 0;
-        let names = write(place.path(), is_shut_down);
+        let names = write(place.path(), ablation, is_shut_down);
         let path = place.path().join(&names[random(2) as usize % names.len()]);
         let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
         let byte = random(3) % file.metadata().unwrap().len() / 8 * 8;
@@ -110,9 +119,22 @@ fn a_changed_word_of_a_file_is_an_error_that_names_its_file_or_another_graph() {
         let reopening = [Reopening::Saved, Reopening::Scan][random(7) as usize % 2];
         if let Err(error) = use_all(place.path(), reopening) {
             let kinds = [ErrorKind::Corrupt, ErrorKind::Invalid, ErrorKind::NotFound];
-            assert!(kinds.contains(&error.kind()), "{error}");
+            assert!(kinds.contains(&error.kind()), "{ablation:?}: {error}");
             refused[usize::from(names_place(&error, &path))] += 1;
         }
     }
-    assert!(refused[1] > 10, "{refused:?} were refused, without and with file and byte");
+    refused
+}
+
+#[test]
+fn a_changed_word_of_a_file_is_an_error_that_names_its_file_or_another_graph() {
+    for ablation in ABLATIONS {
+        // Without components a file has more that is never read, or not where nothing was interrupted.
+        let (seeds, least) = if ablation == Ablation::NONE { (120, 10) } else { (60, 2) };
+        let refused = refused(ablation, seeds);
+        assert!(
+            refused[1] > least,
+            "{refused:?} of {seeds} were refused with {ablation:?}, without and with file and byte"
+        );
+    }
 }

@@ -6,8 +6,12 @@
 mod adjacency;
 mod at_once;
 mod damage;
+#[path = "../../../../tests/src/data_folder.rs"]
+mod data_folder;
 mod dgap;
 mod kernels;
 mod model;
 mod refusals;
 mod reopening;
+#[path = "../../../../tests/src/skips.rs"]
+mod skips;

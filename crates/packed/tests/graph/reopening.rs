@@ -1,11 +1,9 @@
 //! p2p-31, a published graph: its base, then 30,000 updates, shut down and opened again between them.
-//!
-//! The set lies beside the project (`EVERGRAPH_DATA`, else `../shared/data` from the workspace's root). Without it the
-//! test says so and passes; with `CI` set, a missing set fails.
 
 #![allow(clippy::disallowed_methods, reason = "data sets are files")]
 
 use crate::adjacency::Adjacency;
+use crate::data_folder::data_set;
 use evergraph_packed::graph::PackedGraph;
 use evergraph_packed::memory::heap::HeapMemory;
 use evergraph_packed::memory::region::Domain;
@@ -13,24 +11,8 @@ use evergraph_packed::options::Options;
 use evergraph_packed::recovery::{Found, Reopening};
 use flate2::read::GzDecoder;
 use std::fs::File;
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
-
-fn folder(set: &str) -> Option<PathBuf> {
-    let data = std::env::var_os("EVERGRAPH_DATA")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
-    let folder = data.join(set);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    let missing = format!("no data set `{set}` in {}", data.display());
-    assert!(std::env::var_os("CI").is_none(), "{missing}");
-    let thread = std::thread::current();
-    let line = format!("skipped: {}: {missing}\n", thread.name().unwrap_or("a test"));
-    // Not by `println!`, which a passing test keeps to itself.
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
-    None
-}
+use std::io::Read as _;
+use std::path::Path;
 
 /// The words of each line of a packed file.
 fn lines(path: &Path) -> Vec<Vec<String>> {
@@ -42,7 +24,7 @@ fn lines(path: &Path) -> Vec<Vec<String>> {
 #[test]
 fn a_base_and_its_updates_are_the_published_graph_however_it_is_opened_again() {
     const VERTICES: u32 = 62_587;
-    let Some(folder) = folder("p2p-31") else { return };
+    let Some(folder) = data_set("p2p-31") else { return };
     let memory = HeapMemory::new(Domain::Adr);
     let options = Options { vertices: VERTICES, edges: 1000, ..Options::default() };
     let mut graph = PackedGraph::create(memory.clone(), &options).unwrap();

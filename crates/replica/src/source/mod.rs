@@ -15,6 +15,7 @@ pub mod error;
 pub mod postgres;
 pub mod replica_source;
 pub mod scripted;
+mod sent_transactions;
 pub mod slot_state;
 pub mod slot_wait;
 pub mod table_cuts;

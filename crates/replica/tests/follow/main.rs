@@ -7,6 +7,8 @@ mod beside_sql;
 mod columns;
 mod crashes;
 mod cut_source;
+#[path = "../../../../tests/src/data_folder.rs"]
+mod data_folder;
 #[path = "../postgres/data_sets.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod data_sets;
@@ -27,7 +29,7 @@ mod scenario;
 #[allow(dead_code, reason = "other tests use more of it")]
 mod server;
 mod shop;
-#[path = "../postgres/skips.rs"]
+#[path = "../../../../tests/src/skips.rs"]
 mod skips;
 mod snb_stream;
 #[path = "../../../../tests/tests/real_data/snb_updates.rs"]

@@ -8,7 +8,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
-#[path = "../postgres/skips.rs"]
+#[path = "../../../../tests/src/skips.rs"]
 mod skips;
 
 use crate::skips::skip;

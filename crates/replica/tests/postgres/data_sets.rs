@@ -1,7 +1,7 @@
 //! Real databases for tests: Pagila, Northwind and the relations of LDBC SNB, at `EVERGRAPH_DATA` or beside the workspace.
 
+use crate::data_folder::data_set;
 use crate::server::TestDatabase;
-use crate::skips::skip;
 use evergraph_files::import::mapping::document::Mapping;
 use evergraph_files::import::mapping::table::TableRule;
 use std::path::{Path, PathBuf};
@@ -31,13 +31,7 @@ impl DataSet {
     }
 
     fn find(name: &'static str, folder: &str) -> Option<Self> {
-        let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-        let folder = std::env::var_os("EVERGRAPH_DATA").map_or_else(beside, PathBuf::from).join(folder);
-        if folder.is_dir() {
-            return Some(Self { name, folder });
-        }
-        skip(&format!("no data set at {}: set EVERGRAPH_DATA", folder.display()));
-        None
+        Some(Self { name, folder: data_set(folder)? })
     }
 
     /// Its mapping as it is shipped.

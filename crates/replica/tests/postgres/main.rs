@@ -8,6 +8,8 @@
 mod catalogue;
 mod copies;
 mod copy;
+#[path = "../../../../tests/src/data_folder.rs"]
+mod data_folder;
 mod data_sets;
 #[path = "../recorded/describer.rs"]
 mod describer;
@@ -20,6 +22,7 @@ mod record;
 #[path = "../recorded/recording.rs"]
 mod recording;
 mod server;
+#[path = "../../../../tests/src/skips.rs"]
 mod skips;
 mod slots;
 mod sql_graph;

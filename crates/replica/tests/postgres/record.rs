@@ -143,5 +143,23 @@ fn a_recorded_session_says_what_the_recording_says_that_is_kept() {
         std::fs::write(&path, write(remark, &recorder.steps)).unwrap();
     }
     let kept = parse(&std::fs::read_to_string(&path).unwrap());
-    assert_eq!(replay(&recorder.steps, usize::MAX), replay(&kept, usize::MAX));
+    let said = |steps: &[Step]| without_rows_rolled_back(replay(steps, usize::MAX));
+    assert_eq!(said(&recorder.steps), said(&kept));
+}
+
+/// How many rows of what is rolled back a server sends before that depends on its minor version: 15.20 sends fewer than 15.18.
+fn without_rows_rolled_back(said: Vec<String>) -> Vec<String> {
+    let mut kept: Vec<String> = Vec::with_capacity(said.len());
+    for line in said {
+        if line.starts_with("stream abort") {
+            let stop = kept.pop_if(|last| last == "stream stop");
+            let same = kept.last().and_then(|last| last.split_once(',')).map(|row| row.0.to_owned());
+            while let Some(same) = &same
+                && kept.pop_if(|last| last.starts_with(same)).is_some()
+            {}
+            kept.extend(stop);
+        }
+        kept.push(line);
+    }
+    kept
 }

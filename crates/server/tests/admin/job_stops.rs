@@ -146,11 +146,14 @@ async fn a_job_that_is_cancelled_leaves_nothing_of(engine: EngineKind) {
     let folders = folders(engine);
     let mut admin = folders.site.log_in("admin").await;
     let database = folders.site.root().join("social.eg");
-    let empty = names(&database);
+    // Array files of the mapped engine that became empty stay until its next checkpoint, the newest one for what is written next.
+    let is_array = |path: &PathBuf| path.to_string_lossy().contains("/array-");
+    let files = || names(&database).into_iter().filter(|path| !is_array(path)).collect::<Vec<_>>();
+    let empty = files();
     cancelled(&folders, &mut admin, |at| import_as(&format!("try{at}"))).await;
     let count = admin.query("g.V().count()").await.number();
     if count == 0 {
-        eventually("its temporary files are gone", async || names(&database) == empty).await;
+        eventually("its temporary files are gone", async || files() == empty).await;
     }
     folders.fill(&mut admin).await;
     for request in [
@@ -187,6 +190,11 @@ async fn a_job_that_is_cancelled_leaves_nothing_with_the_memory_engine() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_job_that_is_cancelled_leaves_nothing_with_the_disk_engine() {
     a_job_that_is_cancelled_leaves_nothing_of(EngineKind::Disk).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_that_is_cancelled_leaves_nothing_with_the_mapped_engine() {
+    a_job_that_is_cancelled_leaves_nothing_of(EngineKind::Mapped).await;
 }
 
 /// Whether `answer` is that of a commit, or of one that was refused as busy.

@@ -3,7 +3,7 @@
 //! Each folder below `target` holds a copy of what pins its driver's version. A copy of another version counts as
 //! none: an answer changes only with a commit.
 
-use std::io::Write;
+use super::skips::skip;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -109,13 +109,4 @@ fn compiled(libraries: &Path, program: &Path, scratch: &Path) -> PathBuf {
     let compiled = compiler.output().unwrap_or_else(|error| panic!("run {compiler:?}: {error}"));
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     classes
-}
-
-/// Says that the test can't run, and why. In CI nothing may be missing.
-fn skip(why: &str) {
-    assert!(std::env::var_os("CI").is_none(), "{why}");
-    let thread = std::thread::current();
-    let line = format!("skipped: {}: {why}\n", thread.name().unwrap_or("a test"));
-    // Not by `println!`, which a passing test keeps to itself.
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
 }

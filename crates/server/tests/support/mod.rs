@@ -8,4 +8,6 @@ pub mod http_client;
 pub mod installed_driver;
 pub mod secured_site;
 pub mod served;
+#[path = "../../../../tests/src/skips.rs"]
+pub mod skips;
 pub mod web_socket_client;

@@ -141,7 +141,7 @@ impl<E: Engine> Store<E> {
             };
             index.filled(at);
             index.complete(at);
-            index.forget_newcomers();
+            index.newcomers().forget();
             indexes.new.add(Arc::new(index));
         }
         Ok(())
@@ -151,7 +151,7 @@ impl<E: Engine> Store<E> {
     fn kept_index<I: Indexed>(&self, definition: IndexDefinition, at: Timestamp) -> PropertyIndex<I> {
         let index = PropertyIndex::kept_by_engine(definition, at, self.random_u64());
         index.complete(at);
-        index.forget_newcomers();
+        index.newcomers().forget();
         index
     }
 

@@ -4,7 +4,8 @@
 
 use crate::index::fill::IndexFill;
 use crate::index::item::Item;
-use crate::index::property_index::{NewcomerList, PropertyIndex};
+use crate::index::newcomers::NewcomerList;
+use crate::index::property_index::PropertyIndex;
 use crate::view::{IndexAnswer, View};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::GroupId;

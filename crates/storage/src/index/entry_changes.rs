@@ -61,7 +61,7 @@ impl<I: Item> EntryChanges<I> {
 
     /// Waits for builds that can't end while values enter: for at most `patience` each. Cost without such: a look at each.
     pub fn wait_for_builds(&self, patience: Duration) {
-        self.entering.iter().for_each(|entry| entry.index.wait_while_held(patience));
+        self.entering.iter().for_each(|entry| entry.index.newcomers().wait_while_held(patience));
     }
 
     /// Changes the indexes. Under the latch; what it was stays allocated, to be freed after it.

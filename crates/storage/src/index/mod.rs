@@ -1,6 +1,7 @@
 //! Indexes: from a property's value to the vertices or edges that have it.
 //!
 //! - [`property_index`]: one index; entries are a superset that readers re-check
+//! - [`newcomers`]: who enters a unique index while it is built
 //! - [`hash_entries`], [`ordered_entries`]: how its entries lie; [`entry_bound`]: places in their order
 //! - [`removals`]: which entries go when no snapshot needs them, one mechanism for all kinds
 //! - [`change_list`]: which values were taken lately, so that two new holders find each other
@@ -25,6 +26,7 @@ pub mod fill;
 pub mod hash_entries;
 pub mod index_item;
 pub mod item;
+pub mod newcomers;
 pub mod ordered_entries;
 pub mod property_index;
 pub mod rebuild;

@@ -13,8 +13,7 @@
 //!   the commit finds it. It is removed by way of [`Removals`].
 //! - [`ChangeList`] tells a writer whether a value gained a holder after its snapshot: one that it enters
 //!   into a unique index, or one that a serialisable transaction looked up.
-//! - While a unique index is built, nobody checks what commits enter: those *newcomers* are listed, and
-//!   the build looks at each before it ends.
+//! - While a unique index is built, nobody checks what commits enter: the build looks at these [`Newcomers`].
 //! - An engine may keep the entries of an index itself ([`PropertyIndex::kept_by_engine`]): then this has the
 //!   definition, the changes and the newcomers, and a view of the engine answers in place of the entries.
 //!
@@ -25,27 +24,22 @@ use crate::index::change_list::ChangeList;
 use crate::index::entry_bound::EntryBound;
 use crate::index::hash_entries::{HashEntries, Meeting};
 use crate::index::item::Item;
+use crate::index::newcomers::Newcomers;
 use crate::index::ordered_entries::OrderedEntries;
 use crate::index::removals::{EntryKey, Removals};
 use crate::planted::{Bug, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::sync::{Mutex, MutexGuard};
 use crate::view::IndexSize;
 use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind, IndexState, IndexStatistics};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
-use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::time::Duration;
 
 /// Changes remembered for writers: at most 24 bytes each.
 const CHANGES_MAX: usize = 1 << 16;
 /// Removals done before their lock is given back: a commit may wait for it.
 const COLLECT_BATCH: usize = 16;
-/// Newcomers that a build may have to look at: some 200 MiB of them. More are forgotten, and it fails.
-const NEWCOMERS_MAX: usize = 4 << 20;
-/// Newcomers that a build looks at under the latch.
-const LATE_MAX: usize = 256;
 
 /// The values of one key among the vertices of one label, or the edges of one type.
 ///
@@ -59,12 +53,7 @@ pub struct PropertyIndex<I> {
     entries: Entries<I>,
     removals: Mutex<Removals<I>>,
     changes: Mutex<ChangeList<I>>,
-    /// If it is unique and not ready.
-    newcomers: Mutex<Option<Newcomers<I>>>,
-    /// Whether commits that enter something wait a little, so that the build can end. Changes with the newcomers locked;
-    /// relaxed, since a commit that misses it is one more newcomer.
-    is_held: AtomicBool,
-    released: Condvar,
+    newcomers: Newcomers<I>,
     /// The oldest snapshot that finds all it should; `u64::MAX` until it is filled. Release after the
     /// scan's last entry; Acquire by who looks up.
     since: AtomicU64,
@@ -79,16 +68,6 @@ enum Entries<I> {
     /// The engine has them.
     Engine,
 }
-
-/// Who entered which value since the build began, oldest first.
-#[derive(Debug)]
-struct Newcomers<I> {
-    list: VecDeque<(Timestamp, EntryKey, I)>,
-    forgotten: bool,
-}
-
-/// What commits entered into an index that is being built: see [`PropertyIndex::newcomers_through`].
-pub type NewcomerList<I> = Vec<(EntryKey, I)>;
 
 /// An index at the end of its build, as the commit that makes it ready sees it.
 pub trait Completion {
@@ -110,20 +89,16 @@ impl<I: Item> Completion for PropertyIndex<I> {
     /// Whether what entered and was not taken out yet is alone with its value for sure: looks at entries
     /// only, no value is read. Where the engine has the entries nobody may have entered: asking it might do I/O.
     fn may_complete(&self) -> bool {
-        let newcomers = self.newcomers.lock();
-        let Some(newcomers) = newcomers.as_ref() else { return true };
         let mut others = Vec::new();
-        !newcomers.forgotten
-            && newcomers.list.len() <= LATE_MAX
-            && newcomers.list.iter().all(|(_, key, item)| {
-                others.clear();
-                match (&self.entries, &key.value) {
-                    (Entries::Hash(entries), _) => entries.of(key.hash, None, 2, &mut others),
-                    (Entries::Ordered(entries), Some(value)) => entries.of(value, None, 2, &mut others),
-                    (Entries::Ordered(_), None) | (Entries::Engine, _) => {}
-                }
-                others == [*item]
-            })
+        self.newcomers.are_few_and_all(|key, item| {
+            others.clear();
+            match (&self.entries, &key.value) {
+                (Entries::Hash(entries), _) => entries.of(key.hash, None, 2, &mut others),
+                (Entries::Ordered(entries), Some(value)) => entries.of(value, None, 2, &mut others),
+                (Entries::Ordered(_), None) | (Entries::Engine, _) => {}
+            }
+            others == [item]
+        })
     }
 
     /// One that the engine filled serves from this commit on: a snapshot between the scan's and this one may
@@ -162,16 +137,13 @@ impl<I: Item> PropertyIndex<I> {
         seed: u64,
         entries: Entries<I>,
     ) -> Self {
-        let unique = definition.unique;
         Self {
             definition,
             seed,
             entries,
             removals: Mutex::default(),
             changes: Mutex::new(ChangeList::new(known_from, CHANGES_MAX)),
-            is_held: AtomicBool::new(false),
-            released: Condvar::new(),
-            newcomers: Mutex::new(unique.then(|| Newcomers { list: VecDeque::new(), forgotten: false })),
+            newcomers: Newcomers::of(definition),
             since: AtomicU64::new(u64::MAX),
             ready: AtomicBool::new(false),
         }
@@ -194,6 +166,13 @@ impl<I: Item> PropertyIndex<I> {
     /// snapshot and those after it.
     pub fn filled(&self, since: Timestamp) {
         self.since.store(since.0, Ordering::Release);
+    }
+
+    /// Who entered it since its build began, if it is unique.
+    #[must_use]
+    #[inline]
+    pub fn newcomers(&self) -> &Newcomers<I> {
+        &self.newcomers
     }
 
     /// Whether it answers.
@@ -289,15 +268,8 @@ impl<I: Item> PropertyIndex<I> {
     /// order. Under the latch, before the commit is published.
     pub fn insert(&self, at: Timestamp, key: EntryKey, again: Option<Value>, item: I) {
         self.changes.lock().push(at, key.hash, again.map(|value| (value, item)));
-        if self.definition.unique
-            && !self.is_ready()
-            && let Some(newcomers) = &mut *self.newcomers.lock()
-        {
-            if newcomers.list.len() < NEWCOMERS_MAX {
-                newcomers.list.push_back((at, key.clone(), item));
-            } else {
-                newcomers.forgotten = true;
-            }
+        if self.definition.unique && !self.is_ready() {
+            self.newcomers.push(at, &key, item);
         }
         // Together, so that the collector removes nothing that just came back.
         let mut removals = self.removals.lock();
@@ -384,46 +356,6 @@ impl<I: Item> PropertyIndex<I> {
             freed.extend(key.value);
         }
         true
-    }
-
-    /// Takes out who entered a unique index, by commits through `through`, since it is being built.
-    ///
-    /// `None` if there were so many that some were forgotten.
-    #[must_use]
-    pub fn newcomers_through(&self, through: Timestamp) -> Option<NewcomerList<I>> {
-        let mut newcomers = self.newcomers.lock();
-        let Some(newcomers) = newcomers.as_mut() else { return Some(Vec::new()) };
-        if newcomers.forgotten {
-            return None;
-        }
-        let count = newcomers.list.partition_point(|(at, ..)| at.visible_at(through));
-        Some(newcomers.list.drain(..count).map(|(_, key, item)| (key, item)).collect())
-    }
-
-    /// Holds commits that enter something back, as long as the answer lives: so that a build beside many writers, which must
-    /// find a moment without newcomers, finds one.
-    pub fn hold_newcomers(&self) -> HeldNewcomers<'_, I> {
-        let _newcomers = self.newcomers.lock();
-        self.is_held.store(true, Ordering::Relaxed);
-        HeldNewcomers(self)
-    }
-
-    /// Waits while newcomers are held back, for at most `patience`. Before the latch, by a commit that enters something.
-    #[inline]
-    pub fn wait_while_held(&self, patience: Duration) {
-        if self.is_held.load(Ordering::Relaxed) {
-            let newcomers = self.newcomers.lock();
-            if self.is_held.load(Ordering::Relaxed) {
-                // Once: who was woken for nothing is one more newcomer.
-                drop(self.released.wait_timeout(newcomers, patience));
-            }
-        }
-    }
-
-    /// Frees what is left of the list of newcomers. After it was made ready, and after the latch.
-    pub fn forget_newcomers(&self) {
-        let list = self.newcomers.lock().take();
-        drop(list);
     }
 
     /// Whether it has an entry for this value of `item`.
@@ -523,18 +455,6 @@ impl<I: Item> PropertyIndex<I> {
             engine_bytes,
             file_bytes,
         }
-    }
-}
-
-/// Commits that enter something into an index wait until this is dropped.
-#[derive(Debug)]
-pub struct HeldNewcomers<'a, I>(&'a PropertyIndex<I>);
-
-impl<I> Drop for HeldNewcomers<'_, I> {
-    fn drop(&mut self) {
-        let _newcomers = self.0.newcomers.lock();
-        self.0.is_held.store(false, Ordering::Relaxed);
-        self.0.released.notify_all();
     }
 }
 
@@ -643,8 +563,8 @@ mod tests {
         assert!(index.may_complete());
         enter(&index, 6, &ada, 3);
         assert!(!index.may_complete(), "a scan found another");
-        assert_eq!(index.newcomers_through(T(5)).map(|list| list.len()), Some(1));
-        assert_eq!(index.newcomers_through(T(6)).map(|list| list.len()), Some(1));
+        assert_eq!(index.newcomers().through(T(5)).map(|list| list.len()), Some(1));
+        assert_eq!(index.newcomers().through(T(6)).map(|list| list.len()), Some(1));
         assert!(index.may_complete(), "the others were taken out");
         index.complete(T(9));
         enter(&index, 7, &ada, 4);

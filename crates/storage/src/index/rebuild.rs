@@ -194,7 +194,7 @@ fn add_kept<I: Indexed>(to: &mut Indexes, definition: IndexDefinition, at: Times
     let index = PropertyIndex::<I>::kept_by_engine(definition, at, seed);
     index.filled(at);
     index.complete(at);
-    index.forget_newcomers();
+    index.newcomers().forget();
     to.add(Arc::new(index));
 }
 
@@ -208,7 +208,7 @@ fn finish<I: Indexed>(
         refuse_stored_twice(&duplicates.lock(), index.definition(), catalogue)?;
         index.filled(at);
         index.complete(at);
-        index.forget_newcomers();
+        index.newcomers().forget();
         to.add(Arc::clone(index));
     }
     Ok(())

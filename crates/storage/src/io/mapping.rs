@@ -25,6 +25,7 @@
 use crate::io::error::{IoError, Operation};
 #[cfg(not(any(shuttle, loom)))]
 use crate::io::network_file_system;
+use crate::io::unit_claims::UnitClaims;
 use crate::io::write_unit::WriteUnit;
 use crate::sync::Mutex;
 use crate::sync::atomic::AtomicU64;
@@ -88,49 +89,6 @@ fn unsupported(path: &Path, problem: &str) -> IoError {
     IoError::new(Operation::Map, path, std::io::Error::new(ErrorKind::Unsupported, problem))
 }
 
-/// Which units of a mapping are claimed.
-#[derive(Debug)]
-struct Claims {
-    unit: WriteUnit,
-    claimed: Vec<u64>,
-}
-
-impl Claims {
-    fn new(unit: WriteUnit, length: u64) -> Self {
-        let words = length.div_ceil(unit.bytes()).div_ceil(64);
-        Self { unit, claimed: vec![0; words as usize] }
-    }
-
-    /// The words that hold the bits of `range`, and the bits in each.
-    fn masks(&self, range: &Range<u64>) -> impl Iterator<Item = (usize, u64)> + use<> {
-        let units = units(range, self.unit);
-        (units.start / 64..units.end.div_ceil(64)).map(move |word| {
-            let from = units.start.saturating_sub(word * 64);
-            let to = (units.end - word * 64).min(64);
-            let below = |bits: u64| if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
-            (word as usize, below(to) & !below(from))
-        })
-    }
-
-    /// Claims units; whether none of them was claimed, otherwise none is.
-    fn claim(&mut self, range: &Range<u64>) -> bool {
-        let is_free = self.masks(range).all(|(word, mask)| self.claimed[word] & mask == 0);
-        if is_free {
-            self.masks(range).for_each(|(word, mask)| self.claimed[word] |= mask);
-        }
-        is_free
-    }
-
-    fn give_back(&mut self, range: &Range<u64>) {
-        self.masks(range).for_each(|(word, mask)| self.claimed[word] &= !mask);
-    }
-}
-
-/// The units that have one of these bytes.
-fn units(range: &Range<u64>, unit: WriteUnit) -> Range<u64> {
-    range.start / unit.bytes()..range.end.div_ceil(unit.bytes())
-}
-
 /// Bytes of a file that is in memory, for mappings that follow its writes.
 #[derive(Debug)]
 pub struct HeapBytes {
@@ -146,7 +104,7 @@ impl HeapBytes {
     #[must_use]
     pub fn new(bytes: &[u8], unit: WriteUnit) -> Arc<Self> {
         let words = (0..bytes.len().div_ceil(WORD_BYTES)).map(|_| PlainWord::new(0)).collect();
-        let readers = vec![0; units(&(0..bytes.len() as u64), unit).end as usize];
+        let readers = vec![0; unit.units_of(&(0..bytes.len() as u64)).end as usize];
         let heap = Self { words, length: bytes.len(), unit, readers: Mutex::new(readers) };
         heap.write(0, bytes);
         Arc::new(heap)
@@ -169,7 +127,7 @@ impl HeapBytes {
         };
         // Held while it is written, so that nobody begins to read it meanwhile.
         let readers = self.readers.lock();
-        let units = units(&(offset as u64..end as u64), self.unit);
+        let units = self.unit.units_of(&(offset as u64..end as u64));
         let is_read = readers[units.start as usize..units.end as usize].iter().any(|count| *count > 0);
         assert!(!is_read, "bytes {offset} to {end} of a mapped file are written while they are read");
         let mut done = 0;
@@ -184,7 +142,7 @@ impl HeapBytes {
     }
 
     fn count_readers(&self, range: &Range<u64>, change: impl Fn(&mut u32)) {
-        let units = units(range, self.unit);
+        let units = self.unit.units_of(range);
         self.readers.lock()[units.start as usize..units.end as usize].iter_mut().for_each(change);
     }
 }
@@ -202,7 +160,7 @@ enum ByteMemory {
 pub struct ByteMapping {
     path: PathBuf,
     memory: ByteMemory,
-    claims: Mutex<Claims>,
+    claims: Mutex<UnitClaims>,
 }
 
 impl fmt::Debug for ByteMapping {
@@ -237,7 +195,7 @@ impl ByteMapping {
         if cfg!(target_endian = "big") {
             return Err(unsupported(path, "files are mapped on little-endian machines only"));
         }
-        let claims = Mutex::new(Claims::new(unit, memory.length()));
+        let claims = Mutex::new(UnitClaims::new(unit, memory.length()));
         Ok(Self { path: path.to_owned(), memory, claims })
     }
 
@@ -267,7 +225,7 @@ impl ByteMapping {
 
     /// Whether these are whole units inside of the mapping.
     fn check(&self, range: &Range<u64>) -> Result<(), IoError> {
-        let unit = self.claims.lock().unit.bytes();
+        let unit = self.claims.lock().unit().bytes();
         let is_whole = range.start.is_multiple_of(unit) && range.end.is_multiple_of(unit);
         if !is_whole || range.start >= range.end {
             return Err(self.refused(range, &format!("are not whole units of {unit} bytes")));

@@ -13,6 +13,7 @@
 //! - [`write_unit`]: what a write puts at risk around it
 //! - [`dax`]: a directory on persistent memory
 //! - [`mapping`], [`cache_line`]: files in the address space, and stores made durable; the crate's only `unsafe` code
+//! - `unit_claims`: who may write what of such a file
 //! - `network_file_system`: which files are never shared as words
 //! - [`pool`]: threads that read for others
 //! - [`environment`]: whether chance, time and background work are the system's or simulated
@@ -37,4 +38,5 @@ pub mod page;
 pub mod pool;
 pub mod process;
 pub mod random;
+mod unit_claims;
 pub mod write_unit;

@@ -3,6 +3,7 @@
 //! A write of whole units puts no byte beside it at risk, whatever a power cut leaves of it.
 
 use crate::io::page::ALIGNMENT_BYTES;
+use std::ops::Range;
 
 /// How many bytes a write may put at risk around it: a power of two from a cache line to a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +34,13 @@ impl WriteUnit {
     #[inline]
     pub const fn round_up(self, bytes: u64) -> u64 {
         bytes.next_multiple_of(self.bytes())
+    }
+
+    /// The units that have one of these bytes, by number.
+    #[must_use]
+    #[inline]
+    pub fn units_of(self, bytes: &Range<u64>) -> Range<u64> {
+        bytes.start / self.bytes()..bytes.end.div_ceil(self.bytes())
     }
 }
 

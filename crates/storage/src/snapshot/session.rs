@@ -90,7 +90,7 @@ fn shared_indexes<E: Engine>(engine: &E, pin: &E::Pin, catalogue: &Catalogue) ->
 fn shared_index<I: Item>(definition: IndexDefinition, since: Timestamp) -> Arc<PropertyIndex<I>> {
     let index = PropertyIndex::kept_by_engine(definition, since, 0);
     index.complete(since);
-    index.forget_newcomers();
+    index.newcomers().forget();
     Arc::new(index)
 }
 

@@ -95,6 +95,8 @@ pub fn publish<E: Engine>(
     let (installed, renames) = attempt(&session, &mut schema, writes, reads, author, deadline, completion)?;
     let timestamp = installed.timestamp;
     drop(installed);
+    // The log's leader tells of later syncs. It may have synced this frame before W reached the commit: then R stopped at W. In the
+    // other modes nobody else tells.
     front.engine.readable_grew();
     drop(session);
     let renamed = renames.done();

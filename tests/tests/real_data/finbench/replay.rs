@@ -6,7 +6,7 @@ use super::stream::{Action, Operation, operations};
 use super::transactions::{Outcome, create_indexes, run};
 use crate::imported::Imported;
 use evergraph::EngineKind;
-use evergraph_tests::data::data_set;
+use evergraph_tests::data_folder::data_set;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};

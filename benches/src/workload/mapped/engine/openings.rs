@@ -6,21 +6,20 @@
 //! The goal grows with the graph, by the bytes that lie in array files: neither what is free between them counts nor the log, however
 //! long it takes to replay.
 
+use crate::folder::copy_folder_synced;
 use crate::plan::{Work, expect};
 use crate::race::{Race, Sample};
 use crate::results::Heading;
 use crate::stopwatch::Stopwatch;
 use crate::workload::live::busiest;
+use crate::workload::mapped::engine::ENGINES;
 use crate::workload::mapped::engine::loaded::{LABEL, NUMBER, create, edge_type, file_bytes, insert, load};
-use crate::workload::mapped::engine::{ENGINES, names};
 use crate::workload::mapped::{shuffled, split};
-use evergraph::{Database, Durability, ReadByName as _};
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph::{Database, Durability, EngineKind, ReadByName as _};
+use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::view::{GraphView as _, NeighborBatch, NeighborCursor};
 use evergraph_measure::figure::Unit;
-use std::fs;
-use std::path::Path;
 use tempfile::TempDir;
 
 /// Transactions of one edge behind the last load: the log that an opening replays.
@@ -41,13 +40,16 @@ enum Question {
 /// As of the part.
 pub fn measure(work: &mut Work<'_>) -> Result<()> {
     for loads in work.plan.mapped.opening_loads.clone() {
-        openings(work, loads)?;
+        openings(work, loads, &ENGINES)?;
+    }
+    for loads in work.plan.mapped.opening_alone_loads.clone() {
+        openings(work, loads, &ENGINES[..1])?;
     }
     work.note("opening: of a copy of the folder, in the system's cache, made while the database was open");
     Ok(())
 }
 
-fn openings(work: &mut Work<'_>, loads: u32) -> Result<()> {
+fn openings(work: &mut Work<'_>, loads: u32, engines: &[(EngineKind, &'static str)]) -> Result<()> {
     let edges = shuffled(work.plan, work.plan.mapped.degree)?;
     let vertices = work.plan.vertices();
     let (_, inserted) = split(&edges);
@@ -56,10 +58,10 @@ fn openings(work: &mut Work<'_>, loads: u32) -> Result<()> {
     let mut expected = Vec::new();
     let mut left: Vec<TempDir> = Vec::new();
     let mut graph_bytes = Vec::new();
-    for (engine, _) in ENGINES {
+    for (engine, _) in engines {
         let folder = work.folder_for("opening")?;
         // A commit is in the file when it returned: a copy has it.
-        let database = create(engine, folder.path(), Durability::Sync)?;
+        let database = create(*engine, folder.path(), Durability::Sync)?;
         for number in 0..loads {
             load(&database, u64::from(number) * u64::from(vertices), vertices, &edges)?;
         }
@@ -68,7 +70,7 @@ fn openings(work: &mut Work<'_>, loads: u32) -> Result<()> {
         insert(&database, inserted, 1)?;
         expected.push(neighbors(&database, Question::Id, source)?);
         let copy = work.folder_for("killed")?;
-        copy_folder(folder.path(), copy.path())?;
+        copy_folder_synced(folder.path(), copy.path())?;
         graph_bytes.push(file_bytes(&database));
         database.close()?;
         left.push(copy);
@@ -77,16 +79,16 @@ fn openings(work: &mut Work<'_>, loads: u32) -> Result<()> {
         (Question::Id, "id", "neighbours of a vertex by its id"),
         (Question::Key, "key", "neighbours of a vertex by a unique number"),
     ] {
-        let mut race = Race::new(names());
+        let mut race = Race::new(engines.iter().map(|(_, name)| *name));
         for round in 0..work.plan.rounds {
             race.round(round, |place| {
                 let folder = work.folder_for("again")?;
-                copy_folder(left[place].path(), folder.path())?;
+                copy_folder_synced(left[place].path(), folder.path())?;
                 let watch = Stopwatch::start();
                 let database = Database::open(folder.path())?;
                 let found = neighbors(&database, question, source)?;
                 let spent = watch.stop();
-                expect(ENGINES[place].1, title, found, expected[place])?;
+                expect(engines[place].1, title, found, expected[place])?;
                 database.close()?;
                 Ok(Sample::timed(spent.wall, spent))
             })?;
@@ -115,25 +117,4 @@ fn neighbors(database: &Database, question: Question, vertex: u32) -> Result<usi
     let (vertices, types) = ([vertex], [edge_type]);
     snapshot.neighbors(&vertices, Some(&types), Direction::Out, &mut cursor, usize::MAX, &mut batch)?;
     Ok(batch.neighbors.len())
-}
-
-/// Copies all files of a folder, and syncs them as a checkpoint does: or the first sync of an opening would wait for the whole copy
-/// to be written.
-fn copy_folder(from: &Path, to: &Path) -> Result<()> {
-    let failed = |path: &Path, error: std::io::Error| {
-        Error::new(ErrorKind::Io, format!("copy {}: {error}", path.display()))
-    };
-    for entry in fs::read_dir(from).map_err(|error| failed(from, error))? {
-        let entry = entry.map_err(|error| failed(from, error))?;
-        let (path, target) = (entry.path(), to.join(entry.file_name()));
-        if path.is_dir() {
-            fs::create_dir(&target).map_err(|error| failed(&target, error))?;
-            copy_folder(&path, &target)?;
-        } else {
-            fs::copy(&path, &target).map_err(|error| failed(&path, error))?;
-            let synced = fs::File::open(&target).and_then(|copy| copy.sync_all());
-            synced.map_err(|error| failed(&target, error))?;
-        }
-    }
-    Ok(())
 }

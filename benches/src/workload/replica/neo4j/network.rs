@@ -80,6 +80,11 @@ impl Neo4jNetwork {
         Ok(Some(Self { neo4j, changes: changes(&graph, posts), interval }))
     }
 
+    /// As [`Neo4j::note_repeated`].
+    pub fn note_repeated(&self, work: &mut Work<'_>) {
+        self.neo4j.note_repeated(work, "network");
+    }
+
     /// Asks with all parameters, again and again, while posts change: seconds of one answer. Every answer is compared.
     ///
     /// # Errors

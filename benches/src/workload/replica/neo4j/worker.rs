@@ -55,6 +55,9 @@ pub struct Neo4j {
     pub settings: String,
     /// What its writing thread has inserted or changed so far.
     pub written: i64,
+    /// How many of its transactions, the writing thread's included, failed so far because of others and were begun again, as its error
+    /// asks: their time counts.
+    pub repeated: i64,
 }
 
 impl Neo4j {
@@ -93,7 +96,7 @@ impl Neo4j {
         };
         let replies = BufReader::new(replies);
         let (folder, settings) = (folder.to_owned(), String::new());
-        let mut neo4j = Self { child, requests, replies, folder, settings, written: 0 };
+        let mut neo4j = Self { child, requests, replies, folder, settings, written: 0, repeated: 0 };
         neo4j.settings = neo4j.ask(&json!({"run": "settings"}))?["settings"].to_string();
         neo4j.ask(&json!({"run": "create", "vertices": vertices}))?;
         neo4j.ask(&json!({"run": "insert", "from": 0, "to": edges.len(), "batch": BATCH}))?;
@@ -199,6 +202,14 @@ impl Neo4j {
         }
     }
 
+    /// Notes how many of its transactions failed while `part` measured it.
+    pub fn note_repeated(&self, work: &mut Work<'_>, part: &str) {
+        work.note(format!(
+            "{part}: {NEO4J}: {} transactions, its writer's included, failed because of another one and were begun again, as the error asks; a measured time has all tries in it",
+            self.repeated
+        ));
+    }
+
     fn ask(&mut self, request: &Value) -> Result<Value> {
         // At once: written to the pipe itself, each piece of the text would be a call of the system.
         let (asked, mut line) = (format!("{request}\n"), String::new());
@@ -208,7 +219,10 @@ impl Neo4j {
         let reply: Value = reply.map_err(|error| self.failed(request, &error))?;
         match reply["error"].as_str() {
             Some(error) => Err(self.failed(request, error)),
-            None => Ok(reply),
+            None => {
+                self.repeated = reply["repeated"].as_i64().unwrap_or(self.repeated);
+                Ok(reply)
+            }
         }
     }
 

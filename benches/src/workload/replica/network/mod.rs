@@ -27,20 +27,17 @@ use crate::workload::replica::neo4j::worker::NEO4J;
 use crate::workload::replica::network::arrays::{Friendships, ModeratedForums, StaticRead, TagUses};
 use crate::workload::replica::network::post_writer::{CHANGED_POSTS, INTERVAL, PostWriter};
 use crate::workload::replica::question::{Question, Rows};
-use crate::workload::replica::relations::{INDEXES, PAGE_COST, relations};
+use crate::workload::replica::readers::catch_up;
+use crate::workload::replica::relations::{INDEXES, PAGE_COST, mapping, relations, relations_folder};
 use crate::workload::replica::reload::median_time;
 use crate::workload::replica::source_server::run;
-use crate::workload::replica::{Bench, EPOCHS, OURS, PATIENCE, open};
+use crate::workload::replica::{Bench, OURS, open};
 use evergraph::{Database, Value};
-use evergraph_graph::cancel::CancelFlag;
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::error::Result;
 use evergraph_graph::value::datetime::DateTime;
 use evergraph_measure::figure::Unit;
-use evergraph_replica::follow::options::{ReplicaMapping, ReplicaOptions};
 use evergraph_replica::follow::replica::Replica;
-use evergraph_replica::source::postgres::server::PostgresSource;
 
-const MAPPING: &str = include_str!("../../../../../crates/replica/mappings/snb.toml");
 /// The database at the source; slot and publication are called the same.
 const NAME: &str = "network";
 /// Rows of a transaction that inserts the second half.
@@ -96,11 +93,7 @@ const BI_3_SQL: &str = r#"WITH RECURSIVE moderated AS (
 /// # Errors
 /// `corrupt` if an answer is not SQL's; those of files, server and replica.
 pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
-    let folder = work.plan.interactive.as_ref().map(|folder| folder.join("relational"));
-    let Some(folder) = folder.filter(|folder| folder.is_dir()) else {
-        eprintln!("left out: --interactive names no folder with LDBC's relations, in `relational`");
-        return Ok(());
-    };
+    let Some(folder) = relations_folder(work.plan) else { return Ok(()) };
     let relations = relations(&folder)?;
     run(&mut bench.connection, &format!("CREATE DATABASE {NAME}"))?;
     let mut connection = bench.server.connect_to(NAME)?;
@@ -111,15 +104,7 @@ pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
     run(&mut connection, INDEXES)?;
     run(&mut connection, "ANALYZE")?;
     let database = open(&bench.folder.join("network.eg"))?;
-    let options = ReplicaOptions {
-        slot: Some(NAME.to_owned()),
-        publication: Some(NAME.to_owned()),
-        epochs: EPOCHS,
-        temporary: bench.folder.clone(),
-        ..ReplicaOptions::new(ReplicaMapping { name: "snb.toml".to_owned(), text: MAPPING.to_owned() })
-    };
-    let source = Box::new(PostgresSource::new(bench.server.settings_of(NAME), CancelFlag::default()));
-    let replica = Replica::start(database.clone(), source, options, &|_| (), &CancelFlag::default())?;
+    let replica = bench.replicate((NAME, NAME), &database, mapping())?;
     let mut inserted = 0;
     for relation in &relations {
         inserted += relation.insert(&mut connection, (1, 2), ROWS_OF_A_TRANSACTION)?;
@@ -143,22 +128,13 @@ pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
     reads.measure::<ModeratedForums>(work, &bi_3)?;
     reads.writer.note(work, "network");
     drop(reads);
+    if let Some(network) = &neo4j {
+        network.note_repeated(work);
+    }
     work.note("network: reload reads the columns that a read needs by COPY, a connection a table, makes static arrays and reads once by a loop over them; static is the loop alone, on arrays that are there already");
     work.note("network: SQL is indexed on every column that names a vertex and on names, with random_page_cost = 1.1; each of its statements is a new text, planned anew");
     drop(connection);
     bench.unfollow(NAME, replica, database)
-}
-
-/// Waits until the replica is where its source is.
-///
-/// # Errors
-/// `limit` if it takes too long.
-pub fn catch_up(replica: &Replica) -> Result<()> {
-    let end = replica.source_position()?;
-    match replica.wait(end, PATIENCE)? {
-        true => Ok(()),
-        false => Err(Error::new(ErrorKind::Limit, format!("the replica is not at {end} after {PATIENCE:?}"))),
-    }
 }
 
 fn questions(persons: &[Vec<String>]) -> [Question; 3] {

@@ -7,11 +7,12 @@ use crate::goals::baseline::SQL;
 use crate::plan::{Work, expect, wrong};
 use crate::results::Median;
 use crate::workload::replica::Bench;
+use crate::workload::replica::pacer::Pacer;
 use crate::workload::replica::source_server::run;
+use crate::workload::writer_thread::beside_writer;
 use evergraph_graph::error::Result;
 use evergraph_replica::source::postgres::connection::Connection;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// Posts whose lengths change, over and over.
@@ -55,17 +56,7 @@ impl PostWriter {
     /// # Errors
     /// Those of the server and of `measure`; `corrupt` if a transaction does not change all of its posts, or there was none.
     pub fn beside<T>(&mut self, measure: impl FnOnce() -> Result<T>) -> Result<T> {
-        // Relaxed: it publishes nothing but itself.
-        let is_over = AtomicBool::new(false);
-        let (measured, written) = thread::scope(|scope| {
-            let writer = scope.spawn(|| self.write(&is_over));
-            thread::sleep(HEAD_START);
-            let measured = measure();
-            is_over.store(true, Ordering::Relaxed);
-            (measured, writer.join().expect("a panic was printed by its thread"))
-        });
-        let (posts, seconds) = written?;
-        let measured = measured?;
+        let (measured, (posts, seconds)) = beside_writer(HEAD_START, |is_over| self.write(is_over), measure)?;
         if posts == 0 {
             return Err(wrong(SQL, "posts that were changed meanwhile", 0, "some"));
         }
@@ -77,14 +68,13 @@ impl PostWriter {
     /// Changes posts until `is_over`: how many, and in how many seconds.
     fn write(&mut self, is_over: &AtomicBool) -> Result<(usize, f64)> {
         let (mut posts, began) = (0, Instant::now());
-        let mut due = began;
+        let mut pacer = Pacer::start(INTERVAL);
         while !is_over.load(Ordering::Relaxed) {
             let (change, expected) = &self.changes[self.next];
             expect(SQL, "posts that were changed", run(&mut self.connection, change)?.len(), *expected)?;
             posts += *expected;
             self.next = (self.next + 1) % self.changes.len();
-            due += INTERVAL;
-            thread::sleep(due.saturating_duration_since(Instant::now()));
+            pacer.wait();
         }
         Ok((posts, began.elapsed().as_secs_f64()))
     }

@@ -30,31 +30,29 @@ use crate::goals::baseline::SQL;
 use crate::plan::{Work, expect};
 use crate::race::{Race, order};
 use crate::results::Heading;
-use crate::workload::replica::network::catch_up;
 use crate::workload::replica::question::Rows;
-use crate::workload::replica::relations::{INDEXES, PAGE_COST, Relation, relations};
+use crate::workload::replica::readers::catch_up;
+use crate::workload::replica::relations::{
+    INDEXES, PAGE_COST, Relation, mapping, relations, relations_folder,
+};
 use crate::workload::replica::social::graph::{Graph, Names};
 use crate::workload::replica::social::parameters::Pools;
 use crate::workload::replica::social::sql::{COMPLEX, Read, SHORT, VIEWS};
 use crate::workload::replica::social::updates::{Update, Updater};
 use crate::workload::replica::source_server::run;
-use crate::workload::replica::{Bench, EPOCHS, OURS, open};
+use crate::workload::replica::{Bench, OURS, open};
 use evergraph::generate::random::Random;
 use evergraph::{Database, Durability, GraphView as _, IndexOptions, Options, Value};
-use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_measure::clients;
 use evergraph_measure::figure::Unit;
 use evergraph_replica::follow::detach::detach;
-use evergraph_replica::follow::options::{ReplicaMapping, ReplicaOptions};
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::source::postgres::connection::Connection;
-use evergraph_replica::source::postgres::server::PostgresSource;
 use std::thread;
 use std::time::{Duration, Instant};
 
 const PURPOSE: u64 = 474;
-const MAPPING: &str = include_str!("../../../../../crates/replica/mappings/snb.toml");
 /// The database at the source; slot and publication are called the same.
 const NAME: &str = "social";
 const ROWS_OF_A_STATEMENT: usize = 500;
@@ -83,11 +81,7 @@ struct Network {
 /// # Errors
 /// `corrupt` if an answer is not SQL's; those of files, server and replica.
 pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
-    let folder = work.plan.interactive.as_ref().map(|folder| folder.join("relational"));
-    let Some(folder) = folder.filter(|folder| folder.is_dir()) else {
-        eprintln!("left out: --interactive names no folder with LDBC's relations, in `relational`");
-        return Ok(());
-    };
+    let Some(folder) = relations_folder(work.plan) else { return Ok(()) };
     let relations = relations(&folder)?;
     for copies in bench.plan.copies.clone() {
         measure_copies(work, bench, &relations, copies)?;
@@ -141,20 +135,6 @@ fn connect(bench: &Bench) -> Result<Connection> {
     Ok(connection)
 }
 
-fn source(bench: &Bench) -> PostgresSource {
-    PostgresSource::new(bench.server.settings_of(NAME), CancelFlag::default())
-}
-
-fn options(bench: &Bench, name: &str) -> ReplicaOptions {
-    ReplicaOptions {
-        slot: Some(name.to_owned()),
-        publication: Some(name.to_owned()),
-        epochs: EPOCHS,
-        temporary: bench.folder.clone(),
-        ..ReplicaOptions::new(ReplicaMapping { name: "snb.toml".to_owned(), text: MAPPING.to_owned() })
-    }
-}
-
 impl Network {
     fn make(work: &mut Work<'_>, bench: &mut Bench, relations: &[Relation], copies: u32) -> Result<Self> {
         let before = (copies / 2).max(1);
@@ -171,11 +151,7 @@ impl Network {
         }
         run(&mut connection, "ANALYZE")?;
         let followed = open(&bench.folder.join(format!("social-{copies}.eg")))?;
-        let start = |database: &Database, name: &str| {
-            let source = Box::new(source(bench));
-            Replica::start(database.clone(), source, options(bench, name), &|_| (), &CancelFlag::default())
-        };
-        let replica = start(&followed, NAME)?;
+        let replica = bench.replicate((NAME, NAME), &followed, mapping())?;
         let began = Instant::now();
         for copy in before..copies {
             copy_again(&mut connection, relations, copy, work.plan.seed)?;
@@ -188,8 +164,8 @@ impl Network {
             bench.folder.join(format!("social-plain-{copies}.eg")),
             &Options { durability, ..Options::default() },
         )?;
-        start(&plain, "social_plain")?.stop()?;
-        detach(&plain, Some(&mut source(bench)))?;
+        bench.replicate((NAME, "social_plain"), &plain, mapping())?.stop()?;
+        detach(&plain, Some(&mut bench.server.source_of(NAME)))?;
         for database in [&followed, &plain] {
             for label in ["Tag", "TagClass"] {
                 database.create_index(&IndexOptions::on_label(label, "name"))?;

@@ -7,6 +7,7 @@
 //! neo4j server               read committed (locks)
 //! ```
 
+use crate::folder::{copy_folder, make_folder};
 use crate::goals::baseline;
 use crate::plan::Work;
 use crate::server_plan::ServerPeer;
@@ -15,11 +16,10 @@ use crate::workload::server::contender::{Contender, Dialect};
 use crate::workload::server::peers::{
     GremlinServer, JANUSGRAPH_SERVER, NEO4J_SERVER, TINKERGRAPH_SERVER, rows_of_neo4j, start_neo4j,
 };
-use crate::workload::server::process::{Serve, ServerProcess, copy_folder};
+use crate::workload::server::process::{Serve, ServerProcess};
 use crate::workload::server::{Bench, OURS};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::transaction::Isolation;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tempfile::TempDir;
@@ -207,8 +207,7 @@ impl<'a> Prepared<'a> {
         let folder = std::path::absolute(bench.folder.join(name))
             .map_err(|error| Error::new(ErrorKind::Io, format!("the folder {name}: {error}")))?;
         let (database, lines) = (folder.join("prepared.eg"), folder.join("lines"));
-        fs::create_dir_all(&folder)
-            .map_err(|error| Error::new(ErrorKind::Io, format!("make {}: {error}", folder.display())))?;
+        make_folder(&folder)?;
         graph.make_database(&database)?;
         graph.write_lines(&lines)?;
         Ok(Self { graph, database, lines, folder })

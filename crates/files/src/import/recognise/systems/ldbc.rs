@@ -42,7 +42,7 @@ pub fn recognise(path: &Path, first_line: &str) -> Option<FileRule> {
             let columns = Some(join(vec![start, end], edge, properties));
             Some(FileRule {
                 columns,
-                edge_type: Some(upper_snake(edge)),
+                edge_type: Some(edge_type_of(edge)),
                 undirected: *edge == "knows" && source == target,
                 ..rule
             })
@@ -57,7 +57,30 @@ pub fn type_in_name(stem: &str) -> Option<(String, String, String)> {
     let words: Vec<&str> = stem.split('_').collect();
     let [source, edge, target] = words[..] else { return None };
     let all_there = !source.is_empty() && !edge.is_empty() && !target.is_empty();
-    all_there.then(|| (source.to_owned(), upper_snake(edge), target.to_owned()))
+    all_there.then(|| (source.to_owned(), edge_type_of(edge), target.to_owned()))
+}
+
+/// The label for a word of a file's name: `Person` for `person`, `TagClass` for `tagclass`.
+#[must_use]
+pub fn label_of(word: &str) -> String {
+    if word == "tagclass" {
+        return "TagClass".to_owned();
+    }
+    let mut letters = word.chars();
+    letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
+}
+
+/// The edge type for a word of a file's name: `HAS_CREATOR` for `hasCreator`.
+#[must_use]
+pub fn edge_type_of(word: &str) -> String {
+    let mut snake = String::with_capacity(word.len() + 4);
+    for letter in word.chars() {
+        if letter.is_ascii_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_uppercase());
+    }
+    snake
 }
 
 fn join(mut header: Vec<String>, of: &str, properties: &[&str]) -> Vec<String> {
@@ -73,26 +96,6 @@ fn type_of(of: &str, key: &str) -> &'static str {
         (_, "length" | "classYear" | "workFrom") => ":int",
         _ => ":string",
     }
-}
-
-fn label_of(word: &str) -> String {
-    if word == "tagclass" {
-        return "TagClass".to_owned();
-    }
-    let mut letters = word.chars();
-    letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
-}
-
-/// `hasCreator` as `HAS_CREATOR`.
-fn upper_snake(word: &str) -> String {
-    let mut snake = String::with_capacity(word.len() + 4);
-    for letter in word.chars() {
-        if letter.is_ascii_uppercase() && !snake.is_empty() {
-            snake.push('_');
-        }
-        snake.push(letter.to_ascii_uppercase());
-    }
-    snake
 }
 
 #[cfg(test)]

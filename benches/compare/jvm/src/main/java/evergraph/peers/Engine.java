@@ -20,6 +20,11 @@ interface Engine extends AutoCloseable {
     /** Lets {@code body} read the graph as it is now. */
     <T> T read(Function<Adjacency, T> body);
 
+    /** How often a transaction failed because of others, so far, and was begun again as the engine's error asks. */
+    default long repeated() {
+        return 0;
+    }
+
     /** How many bytes the graph takes now: what that counts stands in the settings. */
     long bytes() throws IOException;
 

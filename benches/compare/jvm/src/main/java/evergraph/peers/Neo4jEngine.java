@@ -5,8 +5,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.function.IntConsumer;
+import java.util.function.Supplier;
 import org.neo4j.configuration.GraphDatabaseSettings;
 import org.neo4j.dbms.api.DatabaseManagementService;
 import org.neo4j.dbms.api.DatabaseManagementServiceBuilder;
@@ -18,6 +20,7 @@ import org.neo4j.graphdb.Relationship;
 import org.neo4j.graphdb.RelationshipType;
 import org.neo4j.graphdb.ResourceIterable;
 import org.neo4j.graphdb.Transaction;
+import org.neo4j.graphdb.TransientFailureException;
 import org.neo4j.io.ByteUnit;
 import org.neo4j.kernel.internal.Version;
 
@@ -31,6 +34,8 @@ final class Neo4jEngine implements Engine {
     private static final RelationshipType EDGE = RelationshipType.withName("EDGE");
     private static final Label VERTEX = Label.label("Vertex");
     private static final int VERTICES_A_TRANSACTION = 50_000;
+    /** How often a transaction is begun again, before what it fails with is an error. */
+    private static final int REPEATS_MAX = 100;
     /** More than the store of 2^20 vertices and 16 million edges: "store size plus growth", as its manual advises. */
     private static final long PAGE_CACHE_BYTES = ByteUnit.gibiBytes(1);
 
@@ -38,6 +43,7 @@ final class Neo4jEngine implements Engine {
     private DatabaseManagementService service;
     private GraphDatabaseService database;
     private int vertices;
+    private final AtomicLong repeated = new AtomicLong();
 
     Neo4jEngine(Path folder) {
         this.folder = new StoreFolder(folder.resolve("neo4j"));
@@ -92,8 +98,29 @@ final class Neo4jEngine implements Engine {
 
     @Override
     public <T> T read(Function<Adjacency, T> body) {
-        try (Transaction transaction = database.beginTx()) {
-            return body.apply(new Store(transaction));
+        return repeatedly(() -> {
+            try (Transaction transaction = database.beginTx()) {
+                return body.apply(new Store(transaction));
+            }
+        });
+    }
+
+    @Override
+    public long repeated() {
+        return repeated.get();
+    }
+
+    /** A transaction, begun again while it fails because of others. */
+    private <T> T repeatedly(Supplier<T> transaction) {
+        for (int repeats = 0; ; repeats++) {
+            try {
+                return transaction.get();
+            } catch (TransientFailureException failure) {
+                if (repeats == REPEATS_MAX) {
+                    throw failure;
+                }
+                repeated.incrementAndGet();
+            }
         }
     }
 
@@ -143,15 +170,15 @@ final class Neo4jEngine implements Engine {
     /** A text in Cypher; its plan is kept by the text. */
     @Override
     public long query(String text, int start) {
-        return database.executeTransactionally(text, Map.of("start", (long) start), rows -> {
+        return repeatedly(() -> database.executeTransactionally(text, Map.of("start", (long) start), rows -> {
             Map<String, Object> row = rows.next();
             return ((Number) row.values().iterator().next()).longValue();
-        });
+        }));
     }
 
     @Override
     public List<List<Object>> rows(String text, Map<String, Object> parameters) {
-        return database.executeTransactionally(text, parameters, found -> {
+        return repeatedly(() -> database.executeTransactionally(text, parameters, found -> {
             List<String> columns = found.columns();
             List<List<Object>> rows = new ArrayList<>();
             found.forEachRemaining(row -> {
@@ -160,7 +187,7 @@ final class Neo4jEngine implements Engine {
                 rows.add(values);
             });
             return rows;
-        });
+        }));
     }
 
     /** Closes the store, which writes a checkpoint, and opens it again: the community edition has no call for one. */

@@ -83,7 +83,8 @@ final class Worker {
             if (request.answer() != null) {
                 save(Path.of(request.answer()), said);
             }
-            return Map.of("seconds", seconds, "spent", spent, "said", said instanceof Long number ? number : 0,
+            return Map.of("seconds", seconds, "spent", spent, "repeated", engine.repeated(),
+                    "said", said instanceof Long number ? number : 0,
                     "rows", said instanceof List<?> rows ? rows : List.of());
         } catch (IOException | RuntimeException | OutOfMemoryError | LinkageError error) {
             error.printStackTrace();

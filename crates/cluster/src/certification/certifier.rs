@@ -1,0 +1,328 @@
+//! Certifier: decides every record of the log, in its order, from what it decided before.
+//!
+//! ```text
+//! log      ... | older generation | newer generation | next record
+//!             floor             current
+//! ```
+//!
+//! It remembers two generations. When the newer one is full, the older one is forgotten and *floor* moves to where
+//! the other began: a fact of the log, never of a node's memory. A transaction with S >= floor is compared with all
+//! that committed after S; one with S < floor is refused, so that a double whose id was forgotten is refused, too.
+//!
+//! Every node makes the same of the same log, whether it read it at once or began from a saved state. Nothing here
+//! depends on a clock, on chance, or on the order of a hash table.
+//!
+//! Memory: about 70 MiB a generation of the default size when it is full, 140 at worst (several tables that have just
+//! grown); two generations, and parts up to their limit. Cost of a record: a look into two tables for each check,
+//! into one for each touch.
+//!
+//! Source: G-Tran (VLDB 2022), section 4.3: read sets are compared with the write sets of its recent-commits table. Differs:
+//! the log decides, not a coordinator at commit times of its clocks, so that no outcome is in doubt and nothing waits for
+//! another transaction. The protocol was model-checked; `tests/histories` plays the model's histories.
+
+use crate::certification::generation::{
+    ENTERED_SLOTS, Generation, MESSAGE_SLOTS, OUTCOME_SLOTS, TOUCH_SLOTS,
+};
+use crate::certification::outcome::{CancelAnswer, DecidedRecord, Decision, FailedCheck, Outcome, Refusal};
+use crate::certification::pending_parts::{PendingParts, SentPart};
+use crate::digest::{DigestWindow, LogComparison, LogDigest, SeenLog};
+use crate::key_hash::graph_salt::{GraphSalt, KeyHash};
+use crate::log_position::LogPosition;
+use crate::planted::{Bug, planted};
+use crate::record::body::{Record, RecordBody};
+use crate::record::large_transaction::assembled;
+use crate::record::message::Message;
+use crate::record::transaction_part::TransactionPart;
+use crate::record_id::RecordId;
+use evergraph_graph::timestamp::Timestamp;
+
+/// How much is remembered. The same on every node of a graph, since decisions depend on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CertifierLimits {
+    /// Slots of a generation; a touched subject takes one.
+    pub generation_slots: u64,
+    /// Bytes of parts whose transactions are not decided.
+    pub parts_bytes: usize,
+}
+
+impl Default for CertifierLimits {
+    /// So many slots fill a table of 4 Mi places; four large transactions may be under way.
+    fn default() -> Self {
+        Self { generation_slots: (4 << 20) / 8 * 7, parts_bytes: 256 << 20 }
+    }
+}
+
+/// What a graph's log decides.
+#[derive(Clone, Debug)]
+pub struct Certifier {
+    pub(super) salt: GraphSalt,
+    pub(super) limits: CertifierLimits,
+    /// Everything from here on is remembered.
+    pub(super) floor: Timestamp,
+    /// Where the newer generation begins.
+    pub(super) current: Timestamp,
+    /// Slots of the newer generation that are used.
+    pub(super) used_slots: u64,
+    pub(super) older: Generation,
+    pub(super) newer: Generation,
+    pub(super) parts: PendingParts,
+    pub(super) digests: DigestWindow,
+}
+
+/// A record's transaction, without its last part.
+#[derive(Clone, Copy)]
+struct Head {
+    id: RecordId,
+    since: Timestamp,
+    parts: u16,
+    /// Whether its author saw this log, at least up to `since`.
+    is_of_this_log: bool,
+}
+
+impl Certifier {
+    /// Decides what follows after `start` in the log of the graph with `salt`.
+    #[must_use]
+    pub fn new(salt: GraphSalt, limits: CertifierLimits, start: SeenLog) -> Self {
+        let floor = start.position.end();
+        Self {
+            salt,
+            limits,
+            floor,
+            current: floor,
+            used_slots: 0,
+            older: Generation::default(),
+            newer: Generation::default(),
+            parts: PendingParts::default(),
+            digests: DigestWindow::new(start),
+        }
+    }
+
+    /// Decides the records of `message`, whose bytes are `bytes`, at `position`: the next one of the log.
+    ///
+    /// A message whose author saw another log ([`Certifier::compare`]) is decided as well: a caller that finds its own log
+    /// changed stops instead.
+    ///
+    /// # Panics
+    /// If `position` is not above that of the message before, or above [`LogPosition::MAX`].
+    pub fn apply(&mut self, position: LogPosition, message: Message, bytes: &[u8]) -> Vec<DecidedRecord> {
+        let before = self.digests.last().position;
+        assert!(position > before, "message {position} is decided after message {before}");
+        assert!(position <= LogPosition::MAX, "message {position} has no timestamps");
+        let is_same = self.compare(&message.seen) == LogComparison::Same;
+        let seen_through = is_same.then(|| message.seen.position.end());
+        let mut decided = Vec::with_capacity(message.records.len());
+        for (place, record) in message.records.into_iter().enumerate() {
+            let id = RecordId { author: message.author, number: record.number };
+            let timestamp = position.timestamp(place);
+            let decision = self.decide(timestamp, id, record, seen_through);
+            decided.push(DecidedRecord { id, timestamp, decision });
+        }
+        self.digests.push(self.salt, position, bytes);
+        self.count(MESSAGE_SLOTS, position.end());
+        decided
+    }
+
+    /// Compares the log that somebody saw with the one that was applied here.
+    #[must_use]
+    pub fn compare(&self, seen: &SeenLog) -> LogComparison {
+        match self.digests.compare(seen) {
+            LogComparison::Other if planted(Bug::OtherLogAccepted) => LogComparison::Same,
+            comparison => comparison,
+        }
+    }
+
+    /// Whether the message at `position`, read again, is the one that was applied; `None` if that is forgotten.
+    #[must_use]
+    pub fn is_unchanged(&self, position: LogPosition, message: &[u8]) -> Option<bool> {
+        self.digests.is_unchanged(self.salt, position, message)
+    }
+
+    /// The newest message that was applied, and the digest of the log up to it.
+    #[must_use]
+    pub fn seen(&self) -> SeenLog {
+        self.digests.last()
+    }
+
+    /// The digest of the log up to the message at `position`, unless it is forgotten.
+    #[must_use]
+    pub fn digest_at(&self, position: LogPosition) -> Option<LogDigest> {
+        self.digests.at(position)
+    }
+
+    /// The oldest snapshot whose transactions are decided.
+    #[must_use]
+    pub fn floor(&self) -> Timestamp {
+        self.floor
+    }
+
+    /// What is remembered of a record.
+    #[must_use]
+    pub fn outcome(&self, id: RecordId) -> Option<Outcome> {
+        let older = || self.older.outcome(id).filter(|_| !planted(Bug::OutcomesForgottenEarly));
+        self.newer.outcome(id).or_else(older)
+    }
+
+    /// Why a transaction would be refused if its record came next, whose parts are all in `last`: asked before it is
+    /// sent, so that few doomed ones reach the log.
+    #[must_use]
+    pub fn would_refuse(&self, since: Timestamp, last: &TransactionPart) -> Option<Refusal> {
+        if since < self.floor {
+            return Some(Refusal::TooOld { floor: self.floor });
+        }
+        self.conflict(since, last, None)
+    }
+
+    fn decide(
+        &mut self,
+        at: Timestamp,
+        id: RecordId,
+        record: Record,
+        seen_through: Option<Timestamp>,
+    ) -> Decision {
+        if let Some(known) = self.outcome(id)
+            && !planted(Bug::DoubleDecided)
+        {
+            return Decision::Double(known);
+        }
+        let mut slots = 0;
+        let mut outcome = Some(Outcome::Done);
+        let decision = match record.body {
+            RecordBody::Transaction { since, parts, last } => {
+                let is_of_this_log = seen_through.is_some_and(|through| since <= through);
+                let head = Head { id, since, parts, is_of_this_log };
+                let decision = self.transaction(at, head, last, &mut slots);
+                outcome = match &decision {
+                    Decision::Refuse(Refusal::TooOld { .. }) if planted(Bug::TooOldKept) => {
+                        Some(Outcome::Conflict)
+                    }
+                    Decision::Refuse(refusal) => refusal.outcome(),
+                    _ => Some(Outcome::Committed(at)),
+                };
+                decision
+            }
+            RecordBody::Part { of, place, part } => {
+                let of = RecordId { author: id.author, number: of };
+                let is_late = self.outcome(of).is_some();
+                let sent = SentPart { at, part };
+                if !is_late && self.parts.keep(of, place, sent, self.limits.parts_bytes) {
+                    Decision::KeepPart
+                } else {
+                    Decision::DropPart
+                }
+            }
+            RecordBody::Cancel { of, since } => Decision::Answer(self.cancel(of, since, &mut slots)),
+            body => {
+                for subject in touches_of(&body) {
+                    self.newer.touch(*subject, at);
+                    slots += TOUCH_SLOTS;
+                }
+                Decision::Accept(body)
+            }
+        };
+        if let Some(outcome) = outcome {
+            self.newer.decide(id, outcome);
+            slots += OUTCOME_SLOTS;
+        }
+        self.count(slots, at);
+        decision
+    }
+
+    fn cancel(&mut self, of: RecordId, since: Timestamp, slots: &mut u64) -> CancelAnswer {
+        if let Some(known) = self.outcome(of) {
+            return CancelAnswer::Decided(known);
+        }
+        let is_late = since < self.floor && !planted(Bug::LateCancelAnswered);
+        // What could have been forgotten gets no entry: it would be taken for the outcome.
+        if (!is_late || planted(Bug::LateCancelKept)) && !planted(Bug::CancelForgotten) {
+            self.newer.decide(of, Outcome::Cancelled);
+            self.parts.take(of);
+            *slots += OUTCOME_SLOTS;
+        }
+        if is_late { CancelAnswer::Unknown } else { CancelAnswer::Cancelled }
+    }
+
+    fn transaction(&mut self, at: Timestamp, head: Head, last: TransactionPart, slots: &mut u64) -> Decision {
+        let mut sent = self.parts.take(head.id);
+        sent.retain(|(place, _)| *place < head.parts);
+        let all = || sent.iter().map(|(_, part)| part).chain([&last]);
+        // Age first: of a log that was seen so long ago the digest may be forgotten.
+        let refusal = if head.since < self.floor && !planted(Bug::FloorUnchecked) {
+            Some(Refusal::TooOld { floor: self.floor })
+        } else if !head.is_of_this_log && !planted(Bug::OtherLogAccepted) {
+            Some(Refusal::OtherLog)
+        } else {
+            let conflict = all().find_map(|part| self.conflict(head.since, part, Some(at)));
+            conflict.or_else(|| {
+                // Places ascend, each once: the first that isn't its own number is missing.
+                let missing = (0..head.parts)
+                    .find(|at| sent.get(usize::from(*at)).is_none_or(|(place, _)| place != at));
+                missing.filter(|_| !planted(Bug::PartsUnchecked)).map(|place| Refusal::Incomplete { place })
+            })
+        };
+        let is_conflict = matches!(refusal, Some(Refusal::Conflict { .. }));
+        if refusal.is_none() || (is_conflict && planted(Bug::RefusedTouches)) {
+            for part in all() {
+                part.touches.iter().for_each(|subject| self.newer.touch(*subject, at));
+                part.entered.iter().for_each(|key| self.newer.enter(*key, at));
+                *slots += TOUCH_SLOTS * part.touches.len() as u64 + ENTERED_SLOTS * part.entered.len() as u64;
+            }
+        }
+        match refusal {
+            Some(refusal) => Decision::Refuse(refusal),
+            None => {
+                let payloads = sent.into_iter().map(|(_, part)| part).chain([last]).map(|part| part.payloads);
+                Decision::Commit(assembled(payloads))
+            }
+        }
+    }
+
+    /// The first check of `part` that fails for a transaction with the snapshot `since`, decided at `at`.
+    fn conflict(&self, since: Timestamp, part: &TransactionPart, at: Option<Timestamp>) -> Option<Refusal> {
+        let is_news = |changed: Timestamp| {
+            let is_blind = planted(Bug::MessageBlind)
+                && at.is_some_and(|at| LogPosition::of(at) == LogPosition::of(changed));
+            !changed.visible_at(since) && !is_blind
+        };
+        let touched = |subject: KeyHash| self.newer.touched(subject).or_else(|| self.older.touched(subject));
+        for subject in &part.checks {
+            if let Some(changed) = touched(*subject).filter(|changed| is_news(*changed)) {
+                return Some(Refusal::Conflict { check: FailedCheck::Subject(*subject), changed });
+            }
+        }
+        for range in part.ranges.iter().filter(|_| !planted(Bug::RangesUnchecked)) {
+            let mut entered = self.newer.entered(range).chain(self.older.entered(range));
+            if let Some(changed) = entered.find(|changed| is_news(*changed)) {
+                return Some(Refusal::Conflict { check: FailedCheck::Range(*range), changed });
+            }
+        }
+        None
+    }
+
+    /// So many slots were used up to `at`: the next generation may begin behind it.
+    fn count(&mut self, slots: u64, at: Timestamp) {
+        self.used_slots += slots;
+        if self.used_slots < self.limits.generation_slots {
+            return;
+        }
+        std::mem::swap(&mut self.older, &mut self.newer);
+        self.newer.clear();
+        (self.floor, self.current, self.used_slots) = (self.current, at.next(), 0);
+        let parts_floor = if planted(Bug::PartsForgottenEarly) { self.current } else { self.floor };
+        self.parts.forget_before(parts_floor);
+        self.digests.forget_before(LogPosition::of(self.floor));
+    }
+}
+
+/// What a record touches that is no transaction.
+fn touches_of(body: &RecordBody) -> &[KeyHash] {
+    match body {
+        RecordBody::Rows { touches, .. }
+        | RecordBody::Name { touches, .. }
+        | RecordBody::CreateIndex { touches, .. }
+        | RecordBody::IndexReady { touches, .. } => touches,
+        RecordBody::Transaction { .. }
+        | RecordBody::Part { .. }
+        | RecordBody::Cancel { .. }
+        | RecordBody::Barrier => &[],
+    }
+}

@@ -1,0 +1,23 @@
+//! Certification: commit or refusal of every record, as a pure function of the log before it.
+//!
+//! ```text
+//! for each record in order, also within a message:
+//!   id known                      double: nothing happens
+//!   S < floor                     too old: nothing is remembered of it
+//!   author saw another log        refused
+//!   a check or range newer than S conflict
+//!   a part is missing             refused
+//!   else                          commit: what it touches is remembered, its mutations are installed
+//! ```
+//!
+//! - [`outcome`]: what is decided of a record, and what is remembered of that
+//! - [`generation`]: touches, entries and outcomes of a stretch of the log
+//! - [`pending_parts`]: parts of large transactions that were not decided yet
+//! - [`certifier`]: the decisions
+//! - [`saved_form`]: its state in a checkpoint
+
+pub mod certifier;
+pub mod generation;
+pub mod outcome;
+pub mod pending_parts;
+pub mod saved_form;

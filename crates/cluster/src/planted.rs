@@ -1,0 +1,121 @@
+//! Planted bugs: defects that a test can enable, to show that tests fail.
+//!
+//! With the feature `planted`, which tests alone turn on, `with` has one bug for as long as its work runs, on its
+//! thread. `tests/histories` finds each of them; what nodes and coordinators may do wrong is planted there, where
+//! they are simulated.
+//!
+//! Source: the faults of the model of the cluster's protocol.
+
+/// A defect of hashes, of payloads, of certification.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bug {
+    /// An insertion or a deletion of a vertex doesn't touch the members of its group.
+    MembersUntouched,
+    /// An insertion or a deletion of a vertex doesn't touch the vertex.
+    VertexUntouched,
+    /// A new edge doesn't touch the adjacency of its ends.
+    AdjacencyUntouched,
+    /// A new or deleted edge doesn't touch the lists that it is in.
+    ListsUntouched,
+    /// A property that is set is not touched.
+    PropertyUntouched,
+    /// A value that enters an index touches nothing.
+    EntriesUntouched,
+    /// An edge is sent to the partition of its source alone.
+    HalfEdge,
+    /// Ranges are not compared with what entered ordered indexes.
+    RangesUnchecked,
+    /// A double of a record is decided again.
+    DoubleDecided,
+    /// Ids are forgotten a generation earlier than what was touched.
+    OutcomesForgottenEarly,
+    /// A transaction that began before the floor is decided by what is remembered, and not refused.
+    FloorUnchecked,
+    /// The older generation is not in the saved state.
+    OlderGenerationNotSaved,
+    /// A cancel leaves no entry for the id.
+    CancelForgotten,
+    /// A cancel of an id that may have been forgotten says that it was cancelled.
+    LateCancelAnswered,
+    /// A cancel of an id that may have been forgotten leaves an entry for it.
+    LateCancelKept,
+    /// What is too old leaves an entry for its id.
+    TooOldKept,
+    /// Records of one message are decided without each other.
+    MessageBlind,
+    /// What a refused transaction would have changed counts as changed.
+    RefusedTouches,
+    /// A transaction commits without all of its parts.
+    PartsUnchecked,
+    /// Parts are forgotten a generation earlier than the transaction that they belong to can come.
+    PartsForgottenEarly,
+    /// A transaction of an author who saw another log is decided as any other.
+    OtherLogAccepted,
+}
+
+impl Bug {
+    /// Every bug, in the order of the list.
+    pub const ALL: [Self; 21] = [
+        Self::MembersUntouched,
+        Self::VertexUntouched,
+        Self::AdjacencyUntouched,
+        Self::ListsUntouched,
+        Self::PropertyUntouched,
+        Self::EntriesUntouched,
+        Self::HalfEdge,
+        Self::RangesUnchecked,
+        Self::DoubleDecided,
+        Self::OutcomesForgottenEarly,
+        Self::FloorUnchecked,
+        Self::OlderGenerationNotSaved,
+        Self::CancelForgotten,
+        Self::LateCancelAnswered,
+        Self::LateCancelKept,
+        Self::TooOldKept,
+        Self::MessageBlind,
+        Self::RefusedTouches,
+        Self::PartsUnchecked,
+        Self::PartsForgottenEarly,
+        Self::OtherLogAccepted,
+    ];
+}
+
+/// Whether this thread has `bug`.
+#[cfg(not(feature = "planted"))]
+#[inline(always)]
+pub(crate) const fn planted(_bug: Bug) -> bool {
+    false
+}
+
+#[cfg(feature = "planted")]
+pub(crate) use of_thread::planted;
+#[cfg(feature = "planted")]
+pub use of_thread::with;
+
+#[cfg(feature = "planted")]
+mod of_thread {
+    use super::Bug;
+    use std::cell::Cell;
+
+    thread_local! {
+        static PLANTED: Cell<Option<Bug>> = const { Cell::new(None) };
+    }
+
+    /// Whether this thread has `bug`.
+    pub(crate) fn planted(bug: Bug) -> bool {
+        PLANTED.get() == Some(bug)
+    }
+
+    /// Does `work` with `bug`.
+    pub fn with<T>(bug: Bug, work: impl FnOnce() -> T) -> T {
+        struct Removed;
+        impl Drop for Removed {
+            fn drop(&mut self) {
+                PLANTED.set(None);
+            }
+        }
+        PLANTED.set(Some(bug));
+        let _removed = Removed;
+        work()
+    }
+}

@@ -1,0 +1,100 @@
+//! Histories of the cluster's protocol: nodes, a log, clients and faults from a seed, beside a judge.
+//!
+//! A history is 250 to 550 random steps of three nodes and three partitions, two copies of each. Transactions at both
+//! levels read and write a dozen vertices, some in parts, some several in a message. Messages are late, doubled, lost;
+//! nodes crash and return from their checkpoints; the log is trimmed; partitions are copied; clients without an answer
+//! cancel elsewhere and run again. In one history of eight the log loses messages that it acknowledged.
+//!
+//! ```text
+//! simulated here    coordinators, nodes, partitions, the log          coordinator, steps, node, world, events
+//! code of the crate hashes, records, messages, digests, certification
+//! judge             replays the log with nothing of either            judge, keys
+//! ```
+//!
+//! `EVERGRAPH_CLUSTER_HISTORIES` sets the number of histories (150), `EVERGRAPH_CLUSTER_SEED` the first of them (1);
+//! `EVERGRAPH_CLUSTER_SEARCH` how many are played to find a bug, beginning with the one that is known to show it.
+//!
+//! Source: the model of the cluster's protocol, whose histories and faults these are.
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
+
+mod chance;
+mod coordinator;
+mod events;
+mod fault;
+mod graph;
+mod judge;
+mod keys;
+mod node;
+mod run;
+mod saved_state;
+mod steps;
+mod tally;
+mod world;
+
+use evergraph_cluster::planted::{Bug, with};
+use fault::Fault;
+use tally::Tally;
+use world::World;
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).map_or(default, |number| number.parse().unwrap())
+}
+
+fn play(seed: u64, fault: Fault, needs_loss: bool) -> Result<Tally, String> {
+    World::new(seed, fault, needs_loss).run(250 + (seed % 4) as usize * 100)
+}
+
+#[test]
+fn every_history_is_serialisable_whole_and_what_its_clients_were_told() {
+    let (first, count) = (number("EVERGRAPH_CLUSTER_SEED", 1), number("EVERGRAPH_CLUSTER_HISTORIES", 150));
+    let mut all = Tally::default();
+    for seed in first..first + count {
+        let tally = play(seed, Fault::None, false).unwrap_or_else(|wrong| panic!("history {seed}: {wrong}"));
+        all.add(&tally);
+    }
+    println!("{count} histories: {all}");
+    if count >= 100 {
+        let rare = [all.conflicts, all.too_old, all.incomplete, all.doubled, all.copies, all.lost_suffixes];
+        assert!(rare.iter().all(|count| *count > 0), "something never happened: {all}");
+        assert!(all.committed > all.begun / 20, "hardly anything commits: {all}");
+    }
+}
+
+/// The first history from `first` on that shows what is wrong.
+fn found(first: u64, play: impl Fn(u64) -> Result<Tally, String>) -> Option<(u64, String)> {
+    let count = number("EVERGRAPH_CLUSTER_SEARCH", 3000);
+    (first..first + count).find_map(|seed| play(seed).err().map(|wrong| (seed, wrong)))
+}
+
+/// Bugs of the crate's own code that early histories don't show, and a history that does.
+const LATE_BUGS: &[(Bug, u64)] = &[];
+
+/// Faults that early histories don't show, and a history that does.
+const LATE_FAULTS: &[(Fault, u64)] = &[];
+
+#[test]
+fn every_planted_bug_is_found_by_a_history() {
+    let mut missed = Vec::new();
+    for bug in Bug::ALL {
+        let first = LATE_BUGS.iter().find(|(late, _)| *late == bug).map_or(1, |(_, seed)| *seed);
+        let needs_loss = bug == Bug::OtherLogAccepted;
+        match with(bug, || found(first, |seed| play(seed, Fault::None, needs_loss))) {
+            Some((seed, wrong)) => println!("{bug:?}: history {seed}: {wrong}"),
+            None => missed.push(bug),
+        }
+    }
+    assert!(missed.is_empty(), "no history shows {missed:?}");
+}
+
+#[test]
+fn every_fault_of_a_node_or_a_coordinator_is_found_by_a_history() {
+    let mut missed = Vec::new();
+    for fault in Fault::ALL {
+        let first = LATE_FAULTS.iter().find(|(late, _)| *late == fault).map_or(1, |(_, seed)| *seed);
+        match found(first, |seed| play(seed, fault, fault.needs_loss())) {
+            Some((seed, wrong)) => println!("{fault:?}: history {seed}: {wrong}"),
+            None => missed.push(fault),
+        }
+    }
+    assert!(missed.is_empty(), "no history shows {missed:?}");
+}

@@ -1,0 +1,57 @@
+//! Tally: how often what happened in histories.
+
+use std::fmt;
+
+/// What happened in a history.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Tally {
+    pub begun: u64,
+    pub committed: u64,
+    pub conflicts: u64,
+    pub too_old: u64,
+    pub incomplete: u64,
+    pub cancelled: u64,
+    pub doubled: u64,
+    pub crashes: u64,
+    pub copies: u64,
+    pub lost_suffixes: u64,
+    pub stops: u64,
+    pub refused: u64,
+}
+
+impl Tally {
+    /// Adds what happened in another history.
+    pub fn add(&mut self, other: &Tally) {
+        self.begun += other.begun;
+        self.committed += other.committed;
+        self.conflicts += other.conflicts;
+        self.too_old += other.too_old;
+        self.incomplete += other.incomplete;
+        self.cancelled += other.cancelled;
+        self.doubled += other.doubled;
+        self.crashes += other.crashes;
+        self.copies += other.copies;
+        self.lost_suffixes += other.lost_suffixes;
+        self.stops += other.stops;
+        self.refused += other.refused;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { begun, committed, conflicts, too_old, incomplete, doubled, crashes, copies, .. } = self;
+        write!(
+            f,
+            "{begun} transactions begun, {committed} committed, {conflicts} conflicts, {too_old} too old, "
+        )?;
+        write!(
+            f,
+            "{incomplete} incomplete, {doubled} doubled records, {crashes} crashes, {copies} copies of "
+        )?;
+        let Self { lost_suffixes, stops, refused, .. } = self;
+        write!(
+            f,
+            "partitions, {lost_suffixes} lost suffixes, {stops} nodes stopped, {refused} other logs refused"
+        )
+    }
+}

@@ -40,6 +40,7 @@
 #   HISTORIES, CYCLES, CHANGES, ROWS, MEMORY, SEED   of `make replica-long`: histories of a simulated replica (1,600: 20,000 power cuts),
 #                     kills, changed rows of each database, rows of the large transaction, mebibytes for its changed rows (4; 1024 is the
 #                     program's default)
+#   HISTORIES, SEED   of `make cluster-histories`: how many histories of the cluster's protocol (100,000), from which seed on
 #   FLAGS             of `make tinkerpop` and `make tinkerpop-server`: --failed, --reasons, --verbose, --only=NAME, @TAG or map/AddEdge, --batch-rows=3,
 #                     --accept to make what passes now the floor
 #   SECONDS           of `make differential` too: how long; its FLAGS are --seed N, --differences N
@@ -91,7 +92,7 @@ NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 .DEFAULT_GOAL := help
 .PHONY: compare help demo demo-disk test check docs planted-bugs sanitizers crash fuzz kill soak bench bench-engines bench-smoke \
     bench-disk bench-disk-peers bench-machine bench-builds bench-transactions bench-server bench-replica bench-mapped bench-python bench-gnn bench-virtuoso bench-jvm bench-queries jvm-peers build install clean toolchain linters python gremlin-drivers \
-    python-package networkx-suite compare-python compare-package packages pyg wheel replica-long readers-long gremlin-test tinkerpop tinkerpop-server \
+    python-package networkx-suite compare-python compare-package packages pyg wheel replica-long readers-long cluster-histories gremlin-test tinkerpop tinkerpop-server \
     differential container-test downloads site-packages
 
 help: ## List the targets
@@ -236,6 +237,11 @@ replica-long: toolchain ## Long tests of the replica: 20,000 power cuts, 1,000 k
 	    --test follow -- --nocapture --exact postgres::an_applier_that_pauses_beyond_the_senders_time_limit_keeps_its_connection_and_loses_nothing
 	@echo "== a transaction of three million rows, rolled back and committed, with $(or $(MEMORY),4) MiB for its changed rows"
 	$(Q)EVERGRAPH_REPLICA_LARGE_ROWS=$(or $(ROWS),3000000) EVERGRAPH_REPLICA_LARGE_MEMORY=$(or $(MEMORY),4) $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) --test large -- --nocapture
+
+cluster-histories: toolchain ## Histories of the cluster's protocol beside a judge: 100,000, or HISTORIES=n; from SEED=n
+	@echo "== $(or $(HISTORIES),100000) histories of nodes, a log, clients and faults"
+	$(Q)EVERGRAPH_CLUSTER_HISTORIES=$(or $(HISTORIES),100000) EVERGRAPH_CLUSTER_SEED=$(or $(SEED),1) $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) \
+	    --test histories -- --nocapture --exact every_history_is_serialisable_whole_and_what_its_clients_were_told
 
 # Three quarters of the time for processes with whole databases, a quarter for the words that they share.
 readers-long: toolchain ## Processes of the mapped engine that write and read one database, killed at random for MINUTES=60

@@ -51,11 +51,13 @@ pub enum Bug {
     PartsForgottenEarly,
     /// A transaction of an author who saw another log is decided as any other.
     OtherLogAccepted,
+    /// Rows, names and indexes are given whatever their author had applied, so that a late double gives them again.
+    LateRecordAccepted,
 }
 
 impl Bug {
     /// Every bug, in the order of the list.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::MembersUntouched,
         Self::VertexUntouched,
         Self::AdjacencyUntouched,
@@ -77,6 +79,7 @@ impl Bug {
         Self::PartsUnchecked,
         Self::PartsForgottenEarly,
         Self::OtherLogAccepted,
+        Self::LateRecordAccepted,
     ];
 }
 

@@ -69,7 +69,7 @@ pub fn samples() -> Vec<Record> {
         RecordBody::Name { name: NewName::SimpleEdgeType("KNOWS".into()), touches: touches() },
         RecordBody::Name { name: NewName::MetaKey(KeyId(1)), touches: touches() },
         RecordBody::CreateIndex { index, touches: touches() },
-        RecordBody::IndexReady { index, touches: touches() },
+        RecordBody::IndexReady { index, created: since, touches: touches() },
         RecordBody::Barrier,
     ];
     bodies.into_iter().zip(7..).map(|(body, number)| Record { number, body }).collect()

@@ -6,15 +6,18 @@
 //! ```
 //!
 //! It remembers two generations. When the newer one is full, the older one is forgotten and *floor* moves to where
-//! the other began: a fact of the log, never of a node's memory. A transaction with S >= floor is compared with all
-//! that committed after S; one with S < floor is refused, so that a double whose id was forgotten is refused, too.
+//! the other began: a fact of the log, never of a node's memory. A transaction whose snapshot S sees everything before
+//! the floor is compared with all that committed after S; an older one is refused. So is a record of a table (rows, name,
+//! index), by what its author had applied. S lies before the record itself, so a double whose id was forgotten is refused.
 //!
 //! Every node makes the same of the same log, whether it read it at once or began from a saved state. Nothing here
 //! depends on a clock, on chance, or on the order of a hash table.
 //!
 //! Memory: about 70 MiB a generation of the default size when it is full, 140 at worst (several tables that have just
-//! grown); two generations, and parts up to their limit. Cost of a record: a look into two tables for each check,
-//! into one for each touch.
+//! grown). The record that fills a generation may exceed that: a transaction of 64 MiB touches up to 8 Mi subjects, whose
+//! table takes 272 MiB, and 408 while it grows, until the generation is forgotten. Two generations, and parts up to their
+//! limit. Cost of a record: a look into two tables for each check, into one for each touch; for a range, a look at each
+//! value that entered its index after S.
 //!
 //! Source: G-Tran (VLDB 2022), section 4.3: read sets are compared with the write sets of its recent-commits table. Differs:
 //! the log decides, not a coordinator at commit times of its clocks, so that no outcome is in doubt and nothing waits for
@@ -24,7 +27,7 @@ use crate::certification::generation::{
     ENTERED_SLOTS, Generation, MESSAGE_SLOTS, OUTCOME_SLOTS, TOUCH_SLOTS,
 };
 use crate::certification::outcome::{CancelAnswer, DecidedRecord, Decision, FailedCheck, Outcome, Refusal};
-use crate::certification::pending_parts::{PendingParts, SentPart};
+use crate::certification::pending_parts::{PendingParts, SentPart, part_slots};
 use crate::digest::{DigestWindow, LogComparison, LogDigest, SeenLog};
 use crate::key_hash::graph_salt::{GraphSalt, KeyHash};
 use crate::log_position::LogPosition;
@@ -41,12 +44,13 @@ use evergraph_graph::timestamp::Timestamp;
 pub struct CertifierLimits {
     /// Slots of a generation; a touched subject takes one.
     pub generation_slots: u64,
-    /// Bytes of parts whose transactions are not decided.
+    /// Bytes of parts whose transactions are not decided. Parts count towards the generation, too.
     pub parts_bytes: usize,
 }
 
 impl Default for CertifierLimits {
-    /// So many slots fill a table of 4 Mi places; four large transactions may be under way.
+    /// So many slots fill a table of 4 Mi places. The parts that come in two generations take 224 MiB: what is abandoned
+    /// is forgotten before it could fill the limit.
     fn default() -> Self {
         Self { generation_slots: (4 << 20) / 8 * 7, parts_bytes: 256 << 20 }
     }
@@ -57,7 +61,7 @@ impl Default for CertifierLimits {
 pub struct Certifier {
     pub(super) salt: GraphSalt,
     pub(super) limits: CertifierLimits,
-    /// Everything from here on is remembered.
+    /// The first timestamp that is remembered: everything from here on is.
     pub(super) floor: Timestamp,
     /// Where the newer generation begins.
     pub(super) current: Timestamp,
@@ -79,11 +83,20 @@ struct Head {
     is_of_this_log: bool,
 }
 
+/// What the author of a message had applied when it was sent.
+#[derive(Clone, Copy)]
+struct AuthorView {
+    /// The snapshot after it.
+    snapshot: Timestamp,
+    /// Whether it is this log.
+    is_of_this_log: bool,
+}
+
 impl Certifier {
     /// Decides what follows after `start` in the log of the graph with `salt`.
     #[must_use]
     pub fn new(salt: GraphSalt, limits: CertifierLimits, start: SeenLog) -> Self {
-        let floor = start.position.end();
+        let floor = start.position.end().next();
         Self {
             salt,
             limits,
@@ -108,13 +121,15 @@ impl Certifier {
         let before = self.digests.last().position;
         assert!(position > before, "message {position} is decided after message {before}");
         assert!(position <= LogPosition::MAX, "message {position} has no timestamps");
-        let is_same = self.compare(&message.seen) == LogComparison::Same;
-        let seen_through = is_same.then(|| message.seen.position.end());
+        let view = AuthorView {
+            snapshot: message.seen.position.end(),
+            is_of_this_log: self.compare(&message.seen) == LogComparison::Same,
+        };
         let mut decided = Vec::with_capacity(message.records.len());
         for (place, record) in message.records.into_iter().enumerate() {
             let id = RecordId { author: message.author, number: record.number };
             let timestamp = position.timestamp(place);
-            let decision = self.decide(timestamp, id, record, seen_through);
+            let decision = self.decide(timestamp, id, record, view);
             decided.push(DecidedRecord { id, timestamp, decision });
         }
         self.digests.push(self.salt, position, bytes);
@@ -149,7 +164,7 @@ impl Certifier {
         self.digests.at(position)
     }
 
-    /// The oldest snapshot whose transactions are decided.
+    /// The first timestamp that is remembered: a transaction is decided if its snapshot sees everything before.
     #[must_use]
     pub fn floor(&self) -> Timestamp {
         self.floor
@@ -162,45 +177,51 @@ impl Certifier {
         self.newer.outcome(id).or_else(older)
     }
 
+    /// The same, whatever bug is planted: slots are counted by it, so that a bug does not move the floor and shows
+    /// itself by what it does.
+    fn remembered(&self, id: RecordId) -> Option<Outcome> {
+        self.newer.outcome(id).or_else(|| self.older.outcome(id))
+    }
+
+    /// Whether something that a snapshot does not see may be forgotten. The last snapshot before the floor misses nothing:
+    /// all that it does not see is at the floor or behind it, and so are the ids and parts of transactions that read at it,
+    /// since they come to the log after their snapshot.
+    fn is_too_old(&self, snapshot: Timestamp) -> bool {
+        snapshot.next() < self.floor
+    }
+
     /// Why a transaction would be refused if its record came next, whose parts are all in `last`: asked before it is
     /// sent, so that few doomed ones reach the log.
     #[must_use]
     pub fn would_refuse(&self, since: Timestamp, last: &TransactionPart) -> Option<Refusal> {
-        if since < self.floor {
+        if self.is_too_old(since) {
             return Some(Refusal::TooOld { floor: self.floor });
         }
         self.conflict(since, last, None)
     }
 
-    fn decide(
-        &mut self,
-        at: Timestamp,
-        id: RecordId,
-        record: Record,
-        seen_through: Option<Timestamp>,
-    ) -> Decision {
+    fn decide(&mut self, at: Timestamp, id: RecordId, record: Record, view: AuthorView) -> Decision {
         if let Some(known) = self.outcome(id)
             && !planted(Bug::DoubleDecided)
         {
             return Decision::Double(known);
         }
+        let is_double = self.remembered(id).is_some();
         let mut slots = 0;
         let mut outcome = Some(Outcome::Done);
         let decision = match record.body {
             RecordBody::Transaction { since, parts, last } => {
-                let is_of_this_log = seen_through.is_some_and(|through| since <= through);
+                let is_of_this_log = view.is_of_this_log && since <= view.snapshot;
                 let head = Head { id, since, parts, is_of_this_log };
                 let decision = self.transaction(at, head, last, &mut slots);
                 outcome = match &decision {
-                    Decision::Refuse(Refusal::TooOld { .. }) if planted(Bug::TooOldKept) => {
-                        Some(Outcome::Conflict)
-                    }
                     Decision::Refuse(refusal) => refusal.outcome(),
                     _ => Some(Outcome::Committed(at)),
                 };
                 decision
             }
             RecordBody::Part { of, place, part } => {
+                slots += part_slots(&part);
                 let of = RecordId { author: id.author, number: of };
                 let is_late = self.outcome(of).is_some();
                 let sent = SentPart { at, part };
@@ -211,34 +232,69 @@ impl Certifier {
                 }
             }
             RecordBody::Cancel { of, since } => Decision::Answer(self.cancel(of, since, &mut slots)),
+            RecordBody::Barrier => Decision::Accept(RecordBody::Barrier),
             body => {
-                for subject in touches_of(&body) {
-                    self.newer.touch(*subject, at);
-                    slots += TOUCH_SLOTS;
+                let decision = self.table_record(at, body, view, &mut slots);
+                if let Decision::Refuse(refusal) = &decision {
+                    outcome = refusal.outcome();
                 }
-                Decision::Accept(body)
+                decision
             }
         };
-        if let Some(outcome) = outcome {
-            self.newer.decide(id, outcome);
+        if outcome.is_some() {
             slots += OUTCOME_SLOTS;
         }
-        self.count(slots, at);
+        let is_too_old = matches!(decision, Decision::Refuse(Refusal::TooOld { .. }));
+        if let Some(outcome) =
+            outcome.or((is_too_old && planted(Bug::TooOldKept)).then_some(Outcome::Conflict))
+        {
+            self.newer.decide(id, outcome);
+        }
+        self.count(if is_double { 0 } else { slots }, at);
         decision
     }
 
+    /// Of rows, names and indexes: what came to a node's tables twice would be done twice, so age and log are checked as a
+    /// transaction's are.
+    fn table_record(
+        &mut self,
+        at: Timestamp,
+        body: RecordBody,
+        view: AuthorView,
+        slots: &mut u64,
+    ) -> Decision {
+        if self.is_too_old(view.snapshot) && !planted(Bug::LateRecordAccepted) {
+            return Decision::Refuse(Refusal::TooOld { floor: self.floor });
+        }
+        if !view.is_of_this_log && !planted(Bug::LateRecordAccepted) {
+            return Decision::Refuse(Refusal::OtherLog);
+        }
+        for subject in touches_of(&body) {
+            self.newer.touch(*subject, at);
+            *slots += TOUCH_SLOTS;
+        }
+        Decision::Accept(body)
+    }
+
     fn cancel(&mut self, of: RecordId, since: Timestamp, slots: &mut u64) -> CancelAnswer {
-        if let Some(known) = self.outcome(of) {
+        let known = self.outcome(of);
+        let is_late = self.is_too_old(since);
+        if self.remembered(of).is_none() && !is_late {
+            *slots += OUTCOME_SLOTS;
+        }
+        if let Some(known) = known {
             return CancelAnswer::Decided(known);
         }
-        let is_late = since < self.floor && !planted(Bug::LateCancelAnswered);
         // What could have been forgotten gets no entry: it would be taken for the outcome.
         if (!is_late || planted(Bug::LateCancelKept)) && !planted(Bug::CancelForgotten) {
             self.newer.decide(of, Outcome::Cancelled);
-            self.parts.take(of);
-            *slots += OUTCOME_SLOTS;
         }
-        if is_late { CancelAnswer::Unknown } else { CancelAnswer::Cancelled }
+        // Late or not, the transaction never commits from here on.
+        self.parts.take(of);
+        match is_late && !planted(Bug::LateCancelAnswered) {
+            true => CancelAnswer::Unknown,
+            false => CancelAnswer::Cancelled,
+        }
     }
 
     fn transaction(&mut self, at: Timestamp, head: Head, last: TransactionPart, slots: &mut u64) -> Decision {
@@ -246,7 +302,7 @@ impl Certifier {
         sent.retain(|(place, _)| *place < head.parts);
         let all = || sent.iter().map(|(_, part)| part).chain([&last]);
         // Age first: of a log that was seen so long ago the digest may be forgotten.
-        let refusal = if head.since < self.floor && !planted(Bug::FloorUnchecked) {
+        let refusal = if self.is_too_old(head.since) && !planted(Bug::FloorUnchecked) {
             Some(Refusal::TooOld { floor: self.floor })
         } else if !head.is_of_this_log && !planted(Bug::OtherLogAccepted) {
             Some(Refusal::OtherLog)
@@ -264,6 +320,10 @@ impl Certifier {
             for part in all() {
                 part.touches.iter().for_each(|subject| self.newer.touch(*subject, at));
                 part.entered.iter().for_each(|key| self.newer.enter(*key, at));
+            }
+        }
+        if refusal.is_none() {
+            for part in all() {
                 *slots += TOUCH_SLOTS * part.touches.len() as u64 + ENTERED_SLOTS * part.entered.len() as u64;
             }
         }
@@ -290,7 +350,8 @@ impl Certifier {
             }
         }
         for range in part.ranges.iter().filter(|_| !planted(Bug::RangesUnchecked)) {
-            let mut entered = self.newer.entered(range).chain(self.older.entered(range));
+            let mut entered =
+                self.newer.entered_after(range, since).chain(self.older.entered_after(range, since));
             if let Some(changed) = entered.find(|changed| is_news(*changed)) {
                 return Some(Refusal::Conflict { check: FailedCheck::Range(*range), changed });
             }
@@ -305,7 +366,7 @@ impl Certifier {
             return;
         }
         std::mem::swap(&mut self.older, &mut self.newer);
-        self.newer.clear();
+        self.newer.clear(self.limits.generation_slots);
         (self.floor, self.current, self.used_slots) = (self.current, at.next(), 0);
         let parts_floor = if planted(Bug::PartsForgottenEarly) { self.current } else { self.floor };
         self.parts.forget_before(parts_floor);

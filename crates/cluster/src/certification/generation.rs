@@ -3,18 +3,20 @@
 //!
 //! A *slot* stands for the memory of one touched subject: 17 bytes in a table that is full to seven eighths. Entries and
 //! outcomes take several. A generation ends when its slots are used up, so that its length is a fact of the log.
+//!
+//! What entered an index is a list in commit order, read from its end: a range check costs what entered after its
+//! snapshot, however long the list is.
 
 use crate::certification::outcome::Outcome;
 use crate::key_hash::graph_salt::KeyHash;
-use crate::key_hash::sort_key::{EnteredKey, RangeCheck};
+use crate::key_hash::sort_key::{EnteredKey, RangeCheck, SortKey};
 use crate::record_id::RecordId;
 use evergraph_graph::timestamp::Timestamp;
-use std::collections::BTreeMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// Slots of a touched subject.
 pub const TOUCH_SLOTS: u64 = 1;
-/// Slots of a value in an ordered index.
+/// Slots of a value in an ordered index: 24 bytes, 72 while a list grows.
 pub const ENTERED_SLOTS: u64 = 4;
 /// Slots of an outcome.
 pub const OUTCOME_SLOTS: u64 = 2;
@@ -47,7 +49,8 @@ type WordMap<K, V> = hashbrown::HashMap<K, V, BuildHasherDefault<WordHasher>>;
 #[derive(Clone, Debug, Default)]
 pub struct Generation {
     touched: WordMap<KeyHash, Timestamp>,
-    entered: BTreeMap<EnteredKey, Timestamp>,
+    /// By index, in commit order; no list is empty.
+    entered: WordMap<KeyHash, Vec<(Timestamp, SortKey)>>,
     outcomes: WordMap<RecordId, Outcome>,
 }
 
@@ -60,7 +63,7 @@ impl Generation {
 
     /// `key` entered its index with the commit at `at`, the newest.
     pub fn enter(&mut self, key: EnteredKey, at: Timestamp) {
-        self.entered.insert(key, at);
+        self.entered.entry(key.index).or_default().push((at, key.key));
     }
 
     /// The record `id` was decided.
@@ -75,14 +78,14 @@ impl Generation {
         self.touched.get(&subject).copied()
     }
 
-    /// The newest commits that entered each value of `range`.
-    pub fn entered(&self, range: &RangeCheck) -> impl Iterator<Item = Timestamp> {
-        let RangeCheck { index, low, high } = *range;
-        // A range that ends before it begins holds nothing, and is no range of a tree.
-        let high = high.max(low);
-        let all = self.entered.range(EnteredKey { index, key: low }..=EnteredKey { index, key: high });
+    /// The commits after `since` that entered a value of `range`, newest first. Cost: linear in what entered its index
+    /// after `since`.
+    pub fn entered_after(&self, range: &RangeCheck, since: Timestamp) -> impl Iterator<Item = Timestamp> {
         let range = *range;
-        all.filter(move |(key, _)| range.contains(key)).map(|(_, at)| *at)
+        let entered = self.entered.get(&range.index).map(Vec::as_slice).unwrap_or_default();
+        let after = entered.iter().rev().take_while(move |(at, _)| !at.visible_at(since));
+        let lies_within = move |key: SortKey| range.contains(&EnteredKey { index: range.index, key });
+        after.filter(move |(_, key)| lies_within(*key)).map(|(at, _)| *at)
     }
 
     /// The outcome of the record `id`.
@@ -91,11 +94,14 @@ impl Generation {
         self.outcomes.get(&id).copied()
     }
 
-    /// Forgets everything, and keeps the memory of it.
-    pub fn clear(&mut self) {
+    /// Forgets everything, and keeps the memory that a generation of `slots` takes: a large transaction may have taken more.
+    pub fn clear(&mut self, slots: u64) {
+        let kept = |of_one: u64| usize::try_from(slots / of_one).unwrap_or(usize::MAX);
         self.touched.clear();
-        self.entered.clear();
+        self.touched.shrink_to(kept(TOUCH_SLOTS));
         self.outcomes.clear();
+        self.outcomes.shrink_to(kept(OUTCOME_SLOTS));
+        self.entered.clear();
     }
 
     /// What was touched, ascending.
@@ -106,9 +112,13 @@ impl Generation {
         touches
     }
 
-    /// What entered indexes, ascending.
-    pub fn sorted_entries(&self) -> impl ExactSizeIterator<Item = (EnteredKey, Timestamp)> {
-        self.entered.iter().map(|(key, at)| (*key, *at))
+    /// What entered each index, in commit order, by ascending index.
+    #[must_use]
+    pub fn sorted_entries(&self) -> Vec<(KeyHash, &[(Timestamp, SortKey)])> {
+        let mut entries: Vec<_> =
+            self.entered.iter().map(|(index, entered)| (*index, entered.as_slice())).collect();
+        entries.sort_unstable_by_key(|(index, _)| *index);
+        entries
     }
 
     /// Outcomes by ascending id.
@@ -123,23 +133,44 @@ impl Generation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key_hash::sort_key::SortKey;
+    use evergraph_graph::split_mix::mix;
+
+    fn key(index: u64, byte: u8) -> EnteredKey {
+        EnteredKey { index: KeyHash(index), key: SortKey([byte; 16]) }
+    }
+
+    fn range(index: u64, low: u8, high: u8) -> RangeCheck {
+        RangeCheck { index: KeyHash(index), low: SortKey([low; 16]), high: SortKey([high; 16]) }
+    }
 
     #[test]
-    fn a_range_finds_the_values_of_its_index_between_its_ends() {
+    fn a_range_finds_what_entered_its_index_between_its_ends_after_a_snapshot_newest_first() {
         let mut generation = Generation::default();
-        let key = |index, byte| EnteredKey { index: KeyHash(index), key: SortKey([byte; 16]) };
-        for (index, byte) in [(1, 5), (1, 7), (2, 6)] {
-            generation.enter(key(index, byte), Timestamp(u64::from(byte)));
+        for (at, index, byte) in [(1, 1, 7), (2, 1, 5), (2, 2, 6), (3, 1, 7)] {
+            generation.enter(key(index, byte), Timestamp(at));
         }
-        let found = |index, low, high| {
-            let range =
-                RangeCheck { index: KeyHash(index), low: SortKey([low; 16]), high: SortKey([high; 16]) };
-            generation.entered(&range).map(|at| at.0).collect::<Vec<_>>()
+        let found = |range: RangeCheck, since| {
+            generation.entered_after(&range, Timestamp(since)).map(|at| at.0).collect::<Vec<_>>()
         };
-        assert_eq!(found(1, 0, 255), [5, 7]);
-        assert_eq!(found(1, 6, 7), [7]);
-        assert_eq!(found(2, 5, 5), [0; 0]);
-        assert_eq!(found(1, 7, 5), [0; 0], "an empty range");
+        assert_eq!(found(range(1, 0, 255), 0), [3, 2, 1]);
+        assert_eq!(found(range(1, 0, 255), 1), [3, 2]);
+        assert_eq!(found(range(1, 6, 7), 0), [3, 1]);
+        assert_eq!(found(range(1, 6, 7), 3), [0; 0]);
+        assert_eq!(found(range(2, 5, 5), 0), [0; 0]);
+        assert_eq!(found(range(1, 7, 5), 0), [0; 0], "an empty range");
+    }
+
+    #[test]
+    fn what_a_large_transaction_took_is_given_back() {
+        let mut generation = Generation::default();
+        let touch = |generation: &mut Generation, count: u64| {
+            // Spread, as hashes are: the table looks at the highest bits, too.
+            (0..count).for_each(|number| generation.touch(KeyHash(mix(number)), Timestamp(1)));
+        };
+        touch(&mut generation, 100);
+        let usual = generation.touched.capacity();
+        touch(&mut generation, 10_000);
+        generation.clear(100);
+        assert_eq!((generation.touched.len(), generation.touched.capacity()), (0, usual));
     }
 }

@@ -3,12 +3,14 @@
 //! ```text
 //! for each record in order, also within a message:
 //!   id known                      double: nothing happens
-//!   S < floor                     too old: nothing is remembered of it
+//!   S before the floor            too old: nothing is remembered of it
 //!   author saw another log        refused
 //!   a check or range newer than S conflict
 //!   a part is missing             refused
 //!   else                          commit: what it touches is remembered, its mutations are installed
 //! ```
+//!
+//! Rows, names and indexes pass the first three of these, with what their author had applied as S.
 //!
 //! - [`outcome`]: what is decided of a record, and what is remembered of that
 //! - [`generation`]: touches, entries and outcomes of a stretch of the log

@@ -24,7 +24,7 @@ pub struct DecidedRecord {
 pub enum Decision {
     /// The transaction commits: these are its mutations, whole.
     Commit(Vec<Payload>),
-    /// The transaction does not commit.
+    /// The transaction does not commit, or what a record of rows, a name or an index asks for does not happen.
     Refuse(Refusal),
     /// The cancel is answered.
     Answer(CancelAnswer),
@@ -38,12 +38,12 @@ pub enum Decision {
     Double(Outcome),
 }
 
-/// Why a transaction does not commit.
+/// Why a transaction does not commit; of the first two, why another record is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refusal {
     /// It began before everything that is remembered.
     TooOld {
-        /// The oldest snapshot that is decided.
+        /// The first timestamp that is remembered.
         floor: Timestamp,
     },
     /// Its author saw another log than this one.
@@ -116,9 +116,9 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooOld { floor } => {
-                write!(f, "the transaction began too long ago: changes before {floor} are forgotten")
+                write!(f, "what was seen is too old: changes before {floor} are forgotten")
             }
-            Self::OtherLog => write!(f, "the transaction's coordinator had read another log than this node"),
+            Self::OtherLog => write!(f, "the record's author had read another log than this node"),
             Self::Conflict { changed, .. } => {
                 write!(f, "commit {changed} changed something that the transaction read or writes")
             }

@@ -3,6 +3,9 @@
 //! They are kept whole on every node, since a part says nothing of the partitions that the rest of it goes to, and
 //! a checkpoint may lie between a part and its transaction. What they take is limited: a part beyond the limit is
 //! dropped, on every node alike, and its transaction is incomplete.
+//!
+//! Parts whose coordinator died wait until the floor passes them. Their bytes count towards the generation, so that it does:
+//! nothing that is abandoned keeps later transactions out for long.
 
 use crate::record::large_transaction::TRANSACTION_BYTES_MAX;
 use crate::record::transaction_part::TransactionPart;
@@ -13,6 +16,16 @@ use std::ops::RangeInclusive;
 
 /// What a part takes beside its lists: its place in the table, at worst.
 const PART_OVERHEAD_BYTES: usize = 400;
+
+/// Bytes of parts that count as one slot of a generation. A transaction of the largest size takes less than six tenths of
+/// a generation of the default size, so that its own parts do not make it too old.
+const PART_SLOT_BYTES: usize = 32;
+
+/// The slots of a generation that a part takes, whether it is kept or dropped.
+#[must_use]
+pub fn part_slots(part: &TransactionPart) -> u64 {
+    (PART_OVERHEAD_BYTES + part.size_bytes()).div_ceil(PART_SLOT_BYTES) as u64
+}
 
 /// A part that waits.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,6 +47,8 @@ impl SentPart {
 pub struct PendingParts {
     /// By transaction and place.
     parts: BTreeMap<(RecordId, u16), SentPart>,
+    /// What the parts of each transaction take of [`TRANSACTION_BYTES_MAX`].
+    sizes: BTreeMap<RecordId, usize>,
     bytes: usize,
 }
 
@@ -42,12 +57,13 @@ impl PendingParts {
     /// take `bytes_max` at most, those of a transaction [`TRANSACTION_BYTES_MAX`].
     pub fn keep(&mut self, of: RecordId, place: u16, sent: SentPart, bytes_max: usize) -> bool {
         let bytes = sent.bytes();
-        let others: usize = self.parts.range(places_of(of)).map(|(_, sent)| sent.part.size_bytes()).sum();
-        let is_too_large = others + sent.part.size_bytes() > TRANSACTION_BYTES_MAX;
+        let size = self.sizes.get(&of).copied().unwrap_or(0) + sent.part.size_bytes();
+        let is_too_large = size > TRANSACTION_BYTES_MAX;
         if self.parts.contains_key(&(of, place)) || is_too_large || self.bytes + bytes > bytes_max {
             return false;
         }
         self.parts.insert((of, place), sent);
+        self.sizes.insert(of, size);
         self.bytes += bytes;
         true
     }
@@ -56,6 +72,7 @@ impl PendingParts {
     pub fn take(&mut self, transaction: RecordId) -> Vec<(u16, TransactionPart)> {
         let places: Vec<u16> =
             self.parts.range(places_of(transaction)).map(|((_, place), _)| *place).collect();
+        self.sizes.remove(&transaction);
         let mut taken = Vec::with_capacity(places.len());
         for place in places {
             if let Some(sent) = self.parts.remove(&(transaction, place)) {
@@ -70,17 +87,15 @@ impl PendingParts {
     pub fn forget_before(&mut self, floor: Timestamp) {
         self.parts.retain(|_, sent| sent.at >= floor);
         self.bytes = self.parts.values().map(SentPart::bytes).sum();
+        self.sizes.clear();
+        for ((of, _), sent) in &self.parts {
+            *self.sizes.entry(*of).or_default() += sent.part.size_bytes();
+        }
     }
 
     /// Every part that waits, by ascending transaction and place.
     pub fn all(&self) -> impl ExactSizeIterator<Item = (RecordId, u16, &SentPart)> {
         self.parts.iter().map(|((of, place), sent)| (*of, *place, sent))
-    }
-
-    /// Bytes that they take, about.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.bytes
     }
 }
 
@@ -105,11 +120,13 @@ mod tests {
         assert!(!parts.keep(id(1), 0, sent(6), 2 * size), "it is there");
         assert!(parts.keep(id(2), 0, sent(7), 2 * size));
         assert!(!parts.keep(id(2), 1, sent(8), 2 * size), "no room");
-        assert_eq!((parts.take(id(1)), parts.bytes()), (vec![(0, part.clone())], size));
+        assert_eq!((parts.take(id(1)), parts.bytes), (vec![(0, part.clone())], size));
         assert!(parts.take(id(1)).is_empty());
         assert!(parts.keep(id(2), 1, sent(8), 2 * size));
         parts.forget_before(Timestamp(8));
         let left: Vec<_> = parts.all().map(|(of, place, _)| (of, place)).collect();
-        assert_eq!((left, parts.bytes()), (vec![(id(2), 1)], size));
+        assert_eq!((left, parts.bytes), (vec![(id(2), 1)], size));
+        let part_bytes = part.size_bytes();
+        assert_eq!(parts.sizes, BTreeMap::from([(id(2), part_bytes)]), "the part that went doesn't count");
     }
 }

@@ -4,7 +4,8 @@
 //! version:u8 1, generation_slots:varint parts_bytes:varint, floor:u64 current:u64 used_slots:varint
 //! older and newer generation, each:
 //!   touches   count:varint, then hash:u64 timestamp:u64 each                  ascending
-//!   entries   count:varint, then index:u64 key:16 timestamp:u64 each          ascending
+//!   indexes   count:varint, then each, ascending:
+//!     index:u64 count:varint, then timestamp:u64 key:16 each                  in commit order, one or more
 //!   outcomes  count:varint, then author number:varint outcome each            ascending
 //! parts       count:varint, then author number:varint place:u16 timestamp:u64 part each    ascending
 //! digests     count:varint, then position:u64 digest:16 each                  ascending
@@ -20,10 +21,10 @@ use crate::certification::outcome::Outcome;
 use crate::certification::pending_parts::{PendingParts, SentPart};
 use crate::digest::DigestWindow;
 use crate::key_hash::graph_salt::{GraphSalt, KeyHash};
-use crate::key_hash::sort_key::{EnteredKey, SortKey};
+use crate::key_hash::sort_key::{EnteredKey, SORT_KEY_BYTES, SortKey};
 use crate::planted::{Bug, planted};
 use crate::record::body::{put_author, take_author};
-use crate::record::transaction_part::{ENTERED_BYTES, HASH_BYTES, TransactionPart};
+use crate::record::transaction_part::{HASH_BYTES, TransactionPart};
 use crate::record_id::RecordId;
 use evergraph_graph::bytes::{Decoded, Reader, put_varint};
 use evergraph_graph::timestamp::Timestamp;
@@ -32,6 +33,9 @@ const VERSION: u8 = 1;
 /// More than any generation has: so many slots would take terabytes.
 const GENERATION_SLOTS_MAX: u64 = 1 << 40;
 const TIMESTAMP_BYTES: usize = 8;
+/// The fewest bytes of what entered an index: its hash, a count, one value.
+const INDEX_BYTES_MIN: usize = HASH_BYTES + 1 + ENTRY_BYTES;
+const ENTRY_BYTES: usize = TIMESTAMP_BYTES + SORT_KEY_BYTES;
 /// The fewest bytes of an outcome: author, number, kind.
 const OUTCOME_BYTES_MIN: usize = 8;
 /// The fewest bytes of a part: author, number, place, timestamp, five empty lists.
@@ -114,10 +118,13 @@ fn put_generation(out: &mut Vec<u8>, generation: &Generation) {
     }
     let entries = generation.sorted_entries();
     put_varint(out, entries.len() as u64);
-    for (EnteredKey { index, key }, at) in entries {
+    for (index, entered) in entries {
         out.extend_from_slice(&index.0.to_le_bytes());
-        out.extend_from_slice(&key.0);
-        put_timestamp(out, at);
+        put_varint(out, entered.len() as u64);
+        for (at, key) in entered {
+            put_timestamp(out, *at);
+            out.extend_from_slice(&key.0);
+        }
     }
     let outcomes = generation.sorted_outcomes();
     put_varint(out, outcomes.len() as u64);
@@ -137,11 +144,11 @@ fn take_generation(reader: &mut Reader<'_>) -> Decoded<Generation> {
         generation.touch(subject, Timestamp(reader.u64()?));
     }
     let mut last = None;
-    for _ in 0..reader.count(ENTERED_BYTES + TIMESTAMP_BYTES)? {
+    for _ in 0..reader.count(INDEX_BYTES_MIN)? {
         let start = reader.clone();
-        let key = EnteredKey { index: KeyHash(reader.u64()?), key: SortKey(reader.array()?) };
-        ascending(&mut last, key, &start)?;
-        generation.enter(key, Timestamp(reader.u64()?));
+        let index = KeyHash(reader.u64()?);
+        ascending(&mut last, index, &start)?;
+        take_entries(reader, index, &mut generation)?;
     }
     let mut last = None;
     for _ in 0..reader.count(OUTCOME_BYTES_MIN)? {
@@ -151,6 +158,27 @@ fn take_generation(reader: &mut Reader<'_>) -> Decoded<Generation> {
         generation.decide(id, take_outcome(reader)?);
     }
     Ok(generation)
+}
+
+/// Reads what entered `index`.
+fn take_entries(reader: &mut Reader<'_>, index: KeyHash, generation: &mut Generation) -> Decoded<()> {
+    let start = reader.clone();
+    let count = reader.count(ENTRY_BYTES)?;
+    if count == 0 {
+        return Err(start.error("one value of an index or more expected"));
+    }
+    let mut last = Timestamp::ZERO;
+    for _ in 0..count {
+        let start = reader.clone();
+        let at = Timestamp(reader.u64()?);
+        // Ranges are compared from the end, until a commit that the snapshot sees.
+        if at < last {
+            return Err(start.error("commits in their order expected"));
+        }
+        last = at;
+        generation.enter(EnteredKey { index, key: SortKey(reader.array()?) }, at);
+    }
+    Ok(())
 }
 
 /// An error at `start` unless `next` is above `last`, which it becomes.

@@ -30,7 +30,8 @@
 //! each of its edges beside.
 //!
 //! What follows from more than a mutation (values that enter an index, the first edge of a type in a group) is in
-//! [`crate::key_hash::touches`].
+//! [`crate::key_hash::touches`]; what a mutation checks of the catalogue, which no key stands for, in
+//! [`crate::key_hash::checks`].
 
 use crate::key_hash::graph_salt::GraphSalt;
 use crate::key_hash::subject::{NameKind, Subject, ValueHash};
@@ -103,8 +104,8 @@ fn touched_edge(edge: &EdgeId, note: &mut impl FnMut(Subject)) {
     note(Subject::Side(target.group(), edge_type, Direction::In));
 }
 
-/// Calls `note` with each subject that a change of the catalogue touches. Whoever makes it checks the same ones, apart
-/// from [`Subject::Names`]: of two that come to one name, one type or one order, the first counts.
+/// Calls `note` with each subject that a change of the catalogue touches. What it checks is in
+/// [`crate::key_hash::checks`].
 pub fn touched_schema(change: &SchemaChange, salt: GraphSalt, mut note: impl FnMut(Subject)) {
     let mut name = |kind: NameKind, name: &str| {
         note(Subject::Name(ValueHash::of_name(salt, kind, name)));

@@ -283,6 +283,21 @@ mod tests {
     }
 
     #[test]
+    fn values_have_the_hashes_of_format_version_1() {
+        let long = "x".repeat(100);
+        // Computed by an independent program, from the order bytes.
+        let expected = [
+            (Value::Bool(true), 0x3688_0b36_7581_448b),
+            (Value::I64(0), 0xe6f3_c165_19a8_a4ff),
+            (Value::from("Ada"), 0xc020_9d20_551f_c32c),
+            (Value::from(long), 0x37ca_da3f_6aca_4a1d),
+        ];
+        for (value, hash) in expected {
+            assert_eq!(ValueHash::of_value(SALT, &value), ValueHash(hash), "{value:?}");
+        }
+    }
+
+    #[test]
     fn equal_values_have_equal_hashes_and_long_ones_that_begin_alike_do_not() {
         let hash = |value: Value| ValueHash::of_value(SALT, &value);
         assert_eq!(hash(Value::F64(-0.0)), hash(Value::F64(0.0)));

@@ -8,7 +8,7 @@
 //!    4  rows          label:u16 partition:u16 touches     gives the author the next 256 rows there
 //!    5  name          name touches                        gives the name a number, the same to all who ask
 //!    6  create index  index touches                       partitions build it from here on
-//!    7  index ready   index touches
+//!    7  index ready   index created:u64 touches        makes the index answer that was created there
 //!    8  barrier                                           nothing: who sees it has seen all that was before it
 //!
 //! name   kind:u8 (0 label, 1 edge type, 2 simple edge type, 3 key, 4 meta key), then of:u16 or length:varint UTF-8
@@ -29,9 +29,6 @@ use evergraph_graph::index::IndexDefinition;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
-
-/// Rows of a label's group that one record gives its author.
-pub const ROWS_GIVEN: u16 = 256;
 
 /// A record: what one node asks of the log.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -70,7 +67,7 @@ pub enum RecordBody {
         /// Its snapshot.
         since: Timestamp,
     },
-    /// Gives the author the next [`ROWS_GIVEN`] rows of a label.
+    /// Gives the author the next 256 rows of a label.
     Rows {
         /// The label.
         label: LabelId,
@@ -93,10 +90,12 @@ pub enum RecordBody {
         /// The indexes of its owner.
         touches: Vec<KeyHash>,
     },
-    /// Makes an index answer that was built.
+    /// Makes an index answer that was built. One that was dropped meanwhile, or dropped and created anew, does not.
     IndexReady {
         /// The index.
         index: IndexDefinition,
+        /// The timestamp of the record that began to build it.
+        created: Timestamp,
         /// The indexes of its owner.
         touches: Vec<KeyHash>,
     },
@@ -180,9 +179,10 @@ impl Record {
                 put_index(out, *index);
                 put_hashes(out, touches);
             }
-            RecordBody::IndexReady { index, touches } => {
+            RecordBody::IndexReady { index, created, touches } => {
                 head(kind::INDEX_READY);
                 put_index(out, *index);
+                out.extend_from_slice(&created.0.to_le_bytes());
                 put_hashes(out, touches);
             }
             RecordBody::Barrier => head(kind::BARRIER),
@@ -199,7 +199,7 @@ impl Record {
         let number = reader.varint()?;
         let body = match found {
             kind::TRANSACTION => RecordBody::Transaction {
-                since: take_since(reader)?,
+                since: take_timestamp(reader)?,
                 parts: reader.u16()?,
                 last: TransactionPart::decode(reader)?,
             },
@@ -210,7 +210,7 @@ impl Record {
             },
             kind::CANCEL => {
                 let of = RecordId { author: take_author(reader)?, number: reader.varint()? };
-                RecordBody::Cancel { of, since: take_since(reader)? }
+                RecordBody::Cancel { of, since: take_timestamp(reader)? }
             }
             kind::ROWS => RecordBody::Rows {
                 label: LabelId(reader.u16()?),
@@ -221,9 +221,11 @@ impl Record {
             kind::CREATE_INDEX => {
                 RecordBody::CreateIndex { index: take_index(reader)?, touches: take_hashes(reader)? }
             }
-            kind::INDEX_READY => {
-                RecordBody::IndexReady { index: take_index(reader)?, touches: take_hashes(reader)? }
-            }
+            kind::INDEX_READY => RecordBody::IndexReady {
+                index: take_index(reader)?,
+                created: take_timestamp(reader)?,
+                touches: take_hashes(reader)?,
+            },
             kind::BARRIER => RecordBody::Barrier,
             _ => return Err(start.error(format!("a kind of record expected, found {found}"))),
         };
@@ -245,13 +247,15 @@ pub fn take_author(reader: &mut Reader<'_>) -> Decoded<Author> {
     Ok(Author { node: NodeId(reader.u16()?), incarnation: reader.u32()? })
 }
 
-fn take_since(reader: &mut Reader<'_>) -> Decoded<Timestamp> {
+fn take_timestamp(reader: &mut Reader<'_>) -> Decoded<Timestamp> {
     let start = reader.clone();
-    let since = Timestamp(reader.u64()?);
-    if since > TIMESTAMP_MAX {
-        return Err(start.error(format!("a timestamp of at most {TIMESTAMP_MAX} expected, found {since}")));
+    let timestamp = Timestamp(reader.u64()?);
+    if timestamp > TIMESTAMP_MAX {
+        return Err(
+            start.error(format!("a timestamp of at most {TIMESTAMP_MAX} expected, found {timestamp}"))
+        );
     }
-    Ok(since)
+    Ok(timestamp)
 }
 
 fn take_partition(reader: &mut Reader<'_>) -> Decoded<PartitionId> {

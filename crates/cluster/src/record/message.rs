@@ -181,8 +181,10 @@ mod tests {
     use crate::record::strategy::{any_author, any_records, any_seen};
     use crate::record::transaction_part::TransactionPart;
     use crate::record_id::{NodeId, RecordId};
-    use evergraph_graph::id::{LabelId, PartitionId, VertexId};
+    use evergraph_graph::id::{KeyId, LabelId, PartitionId, TypeId, VertexId};
+    use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
     use evergraph_graph::mutation::Mutation;
+    use evergraph_graph::owner::Owner;
     use evergraph_graph::timestamp::Timestamp;
     use proptest::collection::vec;
     use proptest::prelude::*;
@@ -246,11 +248,12 @@ mod tests {
 
     /// Written by an independent program.
     const GOLDEN: &str = "\
-        45474d4c010004000300020000000700000000000000000102030405060708090a0b0c0d0e0f01ac02ff7f00\
+        45474d4c010006000300020000000700000000000000000102030405060708090a0b0c0d0e0f01ac02ff7f00\
         0000000000010001010000000000000001020000000000000000000000000000000000000000000000ffffff\
         ffffffffffffffffffffffffff02030000000000000004000000000000000102000000000000001010101010\
         101010101010101010101001050005020900000003ad0201000400000005ff7f00000000000004ae02060005\
-        0001080000000000000008af027744bdf9";
+        0001080000000000000006af02160102000700010001090000000000000007b0021601020007000100ff6f00\
+        000000000001090000000000000008b1028b91048c";
 
     #[test]
     fn the_bytes_are_those_of_version_1() {
@@ -270,10 +273,14 @@ mod tests {
         let of = RecordId { author: Author { node: NodeId(1), incarnation: 4 }, number: 5 };
         let rows =
             RecordBody::Rows { label: LabelId(6), partition: PartitionId(5), touches: vec![KeyHash(8)] };
+        let id = IndexId { owner: Owner::EdgeType(TypeId(2)), key: KeyId(7), kind: IndexKind::Ordered };
+        let index = IndexDefinition { id, unique: false };
         let bodies = [
             RecordBody::Transaction { since, parts: 1, last },
             RecordBody::Cancel { of, since },
             rows,
+            RecordBody::CreateIndex { index, touches: vec![KeyHash(9)] },
+            RecordBody::IndexReady { index, created: LogPosition(6).end(), touches: vec![KeyHash(9)] },
             RecordBody::Barrier,
         ];
         let records: Vec<_> =

@@ -98,7 +98,11 @@ fn any_body() -> impl Strategy<Value = RecordBody> {
         }),
         (any_name(), any_hashes()).prop_map(|(name, touches)| RecordBody::Name { name, touches }),
         (any_index(), any_hashes()).prop_map(|(index, touches)| RecordBody::CreateIndex { index, touches }),
-        (any_index(), any_hashes()).prop_map(|(index, touches)| RecordBody::IndexReady { index, touches }),
+        (any_index(), since(), any_hashes()).prop_map(|(index, created, touches)| RecordBody::IndexReady {
+            index,
+            created,
+            touches
+        }),
         Just(RecordBody::Barrier),
     ]
 }

@@ -2,7 +2,7 @@
 
 use crate::fault::Fault;
 use crate::graph::{Answer, Cell, Facts, Question, State, Writes, mutations_of, partition_count};
-use crate::keys::{Part, Range, list, parts_read};
+use crate::keys::{GraphKey, Range, keys_read, list};
 use crate::node::SALT;
 use crate::run::{ClientOutcome, Draft, Run};
 use crate::world::World;
@@ -12,6 +12,7 @@ use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::record::body::{Record, RecordBody};
 use evergraph_cluster::record::payload::payloads;
 use evergraph_cluster::record::transaction_part::TransactionPart;
+use evergraph_graph::mutation::Mutation;
 use std::collections::BTreeSet;
 
 /// Records of a message, at most.
@@ -60,6 +61,7 @@ impl World {
             checks: Vec::new(),
             writes: Writes::new(),
             sent: None,
+            message: None,
             resends: 0,
             is_active: true,
             is_orphan: false,
@@ -121,7 +123,7 @@ impl World {
         }
         run.writes = writes.clone();
         let (id, since) = (run.id, run.since);
-        let mut last = self.listed(r);
+        let mut last = self.listed(r, &mutations_of(&writes, &inserted));
         // A large one sends writes ahead.
         let mut parts = 0;
         while writes.len() > 1 && self.chance.one_in(4) {
@@ -142,12 +144,13 @@ impl World {
     /// Some wait for others and go in one message.
     fn enqueue(&mut self, node: usize, record: Record) {
         let (author, seen) = (self.author(node), self.seen(node));
-        let has_room = |draft: &Draft| {
+        let takes_more = |draft: &Draft| {
             let are_transactions =
                 draft.records.iter().all(|record| matches!(record.body, RecordBody::Transaction { .. }));
-            draft.author == author && draft.records.len() < MESSAGE_RECORDS - 1 && are_transactions
+            let has_room = draft.records.len() < MESSAGE_RECORDS - 1;
+            draft.author == author && has_room && are_transactions && !draft.is_sealed
         };
-        let joined = self.flight.iter().rposition(has_room).filter(|_| self.chance.one_in(2));
+        let joined = self.flight.iter().rposition(takes_more).filter(|_| self.chance.one_in(2));
         match joined {
             Some(at) => {
                 let draft = &mut self.flight[at];
@@ -162,20 +165,24 @@ impl World {
     }
 
     /// What the transaction checks.
-    fn listed(&self, r: usize) -> TransactionPart {
+    fn listed(&self, r: usize, mutations: &[Mutation]) -> TransactionPart {
         let run = &self.runs[r];
-        let mut parts = run.checks.clone();
+        let mut keys = run.checks.clone();
         let mut ranges: Vec<Range> = Vec::new();
         if self.fault == Fault::WritesUnchecked {
-            parts.retain(|part| !matches!(part, Part::Property(_) | Part::Unique(_) | Part::Edge(..)));
+            let is_written = |key: &GraphKey| {
+                matches!(key, GraphKey::Property(_) | GraphKey::Unique(_) | GraphKey::Edge(..))
+            };
+            keys.retain(|key| !is_written(key));
         }
         if run.is_serializable && self.fault != Fault::ReadsUnchecked {
             for (question, found) in &run.reads {
-                parts_read(question, found, self.fault, &mut parts, &mut ranges);
+                keys_read(question, found, self.fault, &mut keys, &mut ranges);
             }
         }
         let mut checks = Checks::new(SALT);
-        list(&parts.into_iter().collect(), &ranges, &mut checks);
+        list(&keys.into_iter().collect(), &ranges, &mut checks);
+        checks.add_mutations(mutations, &Facts).expect("everything is known");
         let (checks, ranges) = checks.finish();
         TransactionPart { checks, ranges, ..TransactionPart::default() }
     }

@@ -143,6 +143,7 @@ impl World {
             return;
         }
         let at = self.chance.below(self.flight.len());
+        self.seal(at);
         let draft = match self.chance.one_in(16) {
             true => self.flight[at].clone(),
             false => self.flight.swap_remove(at),
@@ -173,7 +174,18 @@ impl World {
         }
     }
 
-    /// No acknowledgement came: the same record is sent again.
+    /// A message under way takes no more records; whoever waits for one of them keeps it.
+    fn seal(&mut self, at: usize) {
+        self.flight[at].is_sealed = true;
+        let draft = &self.flight[at];
+        for run in self.runs.iter_mut().filter(|run| run.sent.is_some()) {
+            if draft.has(run.id) {
+                run.message = Some(draft.clone());
+            }
+        }
+    }
+
+    /// No acknowledgement came: the same message is sent again.
     fn send_again(&mut self) {
         let is_waiting = |r: &usize| {
             let run = &self.runs[*r];
@@ -185,18 +197,26 @@ impl World {
         }
         let r = waiting[self.chance.below(waiting.len())];
         self.runs[r].resends += 1;
-        let node = self.runs[r].node;
-        let Some(mut record) = self.runs[r].sent.clone() else { return };
         if self.fault == Fault::RetryUnderNewId {
-            let id = self.new_id(node);
-            record.number = id.number;
-            let run = &mut self.runs[r];
-            run.id = id;
-            run.names.push(id);
-            run.sent = Some(record.clone());
+            return self.send_under_new_id(r);
         }
-        let Record { number, body } = record;
-        self.send(node, number, body);
+        let id = self.runs[r].id;
+        if let Some(at) = self.flight.iter().position(|draft| draft.has(id)) {
+            self.seal(at);
+        }
+        self.flight.extend(self.runs[r].message.clone());
+    }
+
+    fn send_under_new_id(&mut self, r: usize) {
+        let Some(Record { body, .. }) = self.runs[r].sent.clone() else { return };
+        let node = self.runs[r].node;
+        let id = self.new_id(node);
+        let run = &mut self.runs[r];
+        run.id = id;
+        run.names.push(id);
+        run.sent = Some(Record { number: id.number, body: body.clone() });
+        run.message = None;
+        self.send(node, id.number, body);
     }
 
     /// The log is trimmed to what every checkpoint has; the judge needs what was written after a loss.

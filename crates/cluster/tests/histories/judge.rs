@@ -6,20 +6,23 @@
 //! - that nobody's update is lost, at either level;
 //! - after every commit: no dangling edge, no half of one, no unique value twice, no vertex twice;
 //! - of every refusal a reason: a key that changed, an age, a part that is missing, another log;
-//! - of a cancel that it is answered by *unknown* if the transaction may be forgotten, and then only;
+//! - of rows that they are given once, though a double of their record comes when its id is forgotten;
+//! - of a record that it is taken for a double if its id is remembered, and then only;
+//! - of a cancel that its answer is what is remembered of the transaction, or *unknown* if that may be forgotten;
 //! - that what was acknowledged is there, what was called off isn't, and nothing was done twice;
 //! - of fresh readers that they saw all that was acknowledged before they began.
 
 use crate::fault::Fault;
 use crate::graph::{Cell, CellValue, State, Writes, check_whole, first_state, put};
-use crate::keys::{Part, parts_read, parts_written};
+use crate::keys::{GraphKey, keys_read, keys_written};
 use crate::node::{GENERATION_SLOTS, SALT, position};
 use crate::run::{ClientOutcome, Run, Verdict};
 use crate::world::World;
 use evergraph_cluster::certification::generation::{
     ENTERED_SLOTS, MESSAGE_SLOTS, OUTCOME_SLOTS, TOUCH_SLOTS,
 };
-use evergraph_cluster::certification::outcome::{CancelAnswer, Decision};
+use evergraph_cluster::certification::outcome::{CancelAnswer, Decision, Refusal};
+use evergraph_cluster::certification::pending_parts::part_slots;
 use evergraph_cluster::digest::{LogDigest, SeenLog};
 use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::record::body::RecordBody;
@@ -37,6 +40,11 @@ struct Window {
 }
 
 impl Window {
+    /// What a snapshot does not see is at the floor or behind it, unless the snapshot ends before.
+    fn is_too_old(&self, snapshot: Timestamp) -> bool {
+        snapshot.next() < self.floor
+    }
+
     fn count(&mut self, slots: u64, at: Timestamp) {
         self.used_slots += slots;
         if self.used_slots >= GENERATION_SLOTS {
@@ -55,7 +63,7 @@ struct Judge<'a> {
     state: State,
     /// The state after each commit.
     states: Vec<(Timestamp, State)>,
-    changed: BTreeMap<Part, Timestamp>,
+    changed: BTreeMap<GraphKey, Timestamp>,
     entered: Vec<(Timestamp, u8)>,
     decided: BTreeMap<RecordId, (Timestamp, Verdict)>,
     /// Parts that came, and the slots that their transaction will take for them.
@@ -93,8 +101,8 @@ impl World {
             jobs: BTreeMap::new(),
             digests: vec![LogDigest::START],
             window: Window {
-                floor: LogPosition::START.end(),
-                current: LogPosition::START.end(),
+                floor: LogPosition::START.end().next(),
+                current: LogPosition::START.end().next(),
                 used_slots: 0,
             },
         };
@@ -115,7 +123,13 @@ impl Judge<'_> {
         for (place, record) in message.records.iter().enumerate() {
             let id = RecordId { author: message.author, number: record.number };
             let at = position.timestamp(place);
-            if self.known(id) {
+            let is_known = self.known(id);
+            if let Some(decision) = self.decision((number, place))
+                && matches!(decision, Decision::Double(_)) != is_known
+            {
+                return Err(format!("{id} is a double: {is_known}, and was decided: {decision:?}"));
+            }
+            if is_known {
                 continue;
             }
             let floor = self.window.floor;
@@ -129,7 +143,7 @@ impl Judge<'_> {
                 }
                 body => {
                     self.cancel((number, place), body)?;
-                    self.other(id, at, body);
+                    self.other(id, at, (number, place), &message.seen, body)?;
                 }
             }
         }
@@ -144,56 +158,105 @@ impl Judge<'_> {
         self.decided.get(&id).is_some_and(|(at, _)| *at >= self.window.floor)
     }
 
+    /// What nodes decided of a record, while the log has lost nothing.
+    fn decision(&self, at: (usize, usize)) -> Option<&Decision> {
+        self.world.decisions.get(&at).filter(|_| !self.world.is_lost)
+    }
+
     /// A cancel is answered by *unknown* only where nobody may say more.
     fn cancel(&self, at: (usize, usize), body: &RecordBody) -> Result<(), String> {
         let RecordBody::Cancel { of, since } = body else { return Ok(()) };
-        match self.world.decisions.get(&at) {
-            Some(Decision::Answer(answer)) if !self.world.is_lost => {
-                let may_be_forgotten = !self.known(*of) && *since < self.window.floor;
-                if (*answer == CancelAnswer::Unknown) != may_be_forgotten {
-                    return Err(format!("the cancel of {of} was answered by {answer:?}"));
-                }
-                Ok(())
-            }
-            _ => Ok(()),
+        let Some(Decision::Answer(answer)) = self.decision(at) else { return Ok(()) };
+        let is_right = match answer {
+            CancelAnswer::Decided(_) => self.known(*of),
+            CancelAnswer::Cancelled => !self.known(*of) && !self.window.is_too_old(*since),
+            CancelAnswer::Unknown => !self.known(*of) && self.window.is_too_old(*since),
+        };
+        if !is_right {
+            return Err(format!("the cancel of {of} was answered by {answer:?}"));
         }
+        Ok(())
     }
 
-    fn other(&mut self, id: RecordId, at: Timestamp, body: &RecordBody) {
-        let mut slots = OUTCOME_SLOTS;
+    /// Whether the author of a record saw the log that the judge has.
+    fn has_seen_this_log(&self, seen: &SeenLog) -> bool {
+        self.digests.get(seen.position.0 as usize) == Some(&seen.digest)
+    }
+
+    fn other(
+        &mut self,
+        id: RecordId,
+        at: Timestamp,
+        place: (usize, usize),
+        seen: &SeenLog,
+        body: &RecordBody,
+    ) -> Result<(), String> {
+        let (mut slots, mut verdict) = (OUTCOME_SLOTS, Verdict::Done);
         match body {
             RecordBody::Part { of, place, part } => {
                 let of = RecordId { author: id.author, number: *of };
                 self.parts.insert((of, *place), (at, slots_of(part)));
+                slots += part_slots(part);
             }
-            RecordBody::Cancel { of, since } if !self.known(*of) && *since >= self.window.floor => {
+            RecordBody::Cancel { of, since } if !self.known(*of) && !self.window.is_too_old(*since) => {
                 self.decided.insert(*of, (at, Verdict::Cancelled));
                 slots += OUTCOME_SLOTS;
             }
-            RecordBody::Rows { touches, .. } => slots += TOUCH_SLOTS * touches.len() as u64,
+            RecordBody::Rows { touches, .. } => {
+                verdict = self.rows(id, place, seen)?;
+                match verdict {
+                    Verdict::Done => slots += TOUCH_SLOTS * touches.len() as u64,
+                    // Leaves no trace.
+                    Verdict::TooOld => return Ok(()),
+                    _ => {}
+                }
+            }
             _ => {}
         }
-        self.decided.insert(id, (at, Verdict::Done));
+        self.decided.insert(id, (at, verdict));
         self.window.count(slots, at);
+        Ok(())
+    }
+
+    /// Rows are given to an author who saw this log, and no longer ago than ids are remembered.
+    fn rows(&self, id: RecordId, place: (usize, usize), seen: &SeenLog) -> Result<Verdict, String> {
+        let expected = if self.window.is_too_old(seen.position.end()) {
+            Verdict::TooOld
+        } else if !self.has_seen_this_log(seen) {
+            Verdict::OtherLog
+        } else {
+            Verdict::Done
+        };
+        let Some(decision) = self.decision(place) else { return Ok(expected) };
+        let is_right = match decision {
+            Decision::Accept(_) => expected == Verdict::Done,
+            Decision::Refuse(Refusal::TooOld { .. }) => expected == Verdict::TooOld,
+            Decision::Refuse(Refusal::OtherLog) => expected == Verdict::OtherLog,
+            _ => false,
+        };
+        match is_right {
+            true => Ok(expected),
+            false => Err(format!("rows {id} are {expected:?}, and were decided: {decision:?}")),
+        }
     }
 
     /// What the protocol says must come out, from the keys that an honest coordinator would list.
     fn expected(&self, trial: &Trial<'_>) -> Verdict {
         let Trial { seen, since, run, .. } = trial;
-        let is_of_this_log = self.digests.get(seen.position.0 as usize) == Some(&seen.digest);
-        let (mut parts, mut ranges) = (run.checks.clone(), Vec::new());
+        let is_of_this_log = self.has_seen_this_log(seen);
+        let (mut keys, mut ranges) = (run.checks.clone(), Vec::new());
         if run.is_serializable {
             for (question, found) in &run.reads {
-                parts_read(question, found, Fault::None, &mut parts, &mut ranges);
+                keys_read(question, found, Fault::None, &mut keys, &mut ranges);
             }
         }
         let is_news = |at: &Timestamp| !at.visible_at(*since);
         let has_entered = |low: u8, high: u8| {
             self.entered.iter().any(|(at, value)| is_news(at) && (low..=high).contains(value))
         };
-        let is_conflict = parts.iter().any(|part| self.changed.get(part).is_some_and(is_news))
+        let is_conflict = keys.iter().any(|key| self.changed.get(key).is_some_and(is_news))
             || ranges.iter().any(|(low, high)| has_entered(*low, *high));
-        if *since < self.window.floor {
+        if self.window.is_too_old(*since) {
             Verdict::TooOld
         } else if !is_of_this_log || *since > seen.position.end() {
             Verdict::OtherLog
@@ -290,8 +353,8 @@ impl Judge<'_> {
             }
         }
         put(&mut self.state, writes);
-        let (parts, entered) = parts_written(writes, &run.members);
-        self.changed.extend(parts.into_iter().map(|part| (part, trial.at)));
+        let (keys, entered) = keys_written(writes, &run.members);
+        self.changed.extend(keys.into_iter().map(|key| (key, trial.at)));
         self.entered.extend(entered.into_iter().map(|value| (trial.at, value)));
         Ok(())
     }

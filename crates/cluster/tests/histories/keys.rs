@@ -13,9 +13,9 @@ use evergraph_storage::engine::Key;
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
-/// A part of the graph that a commit makes newer.
+/// What a commit makes newer: a key of the graph, as the judge lists it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Part {
+pub enum GraphKey {
     /// Whether a vertex is there.
     Vertex(u32),
     /// The property of a vertex.
@@ -41,12 +41,12 @@ pub enum Part {
 /// A range of properties that was read.
 pub type Range = (u8, u8);
 
-/// The parts that a read depends on. What an index lost shows in the values of what was found.
-pub fn parts_read(
+/// The keys that a read depends on. What an index lost shows in the values of what was found.
+pub fn keys_read(
     question: &Question,
     found: &Answer,
     fault: Fault,
-    parts: &mut Vec<Part>,
+    keys: &mut Vec<GraphKey>,
     ranges: &mut Vec<Range>,
 ) {
     let vertices = found.iter().filter_map(|(cell, _)| match cell {
@@ -54,63 +54,63 @@ pub fn parts_read(
         _ => None,
     });
     match *question {
-        Question::Vertex(v) => parts.extend([Part::Property(v), Part::Unique(v)]),
-        Question::Out(v) => parts.push(Part::Out(v)),
-        Question::In(v) => parts.push(Part::In(v)),
-        Question::Members(_) if fault == Fault::Phantom => parts.extend(vertices.map(Part::Vertex)),
-        Question::Members(partition) => parts.push(Part::Members(partition)),
+        Question::Vertex(v) => keys.extend([GraphKey::Property(v), GraphKey::Unique(v)]),
+        Question::Out(v) => keys.push(GraphKey::Out(v)),
+        Question::In(v) => keys.push(GraphKey::In(v)),
+        Question::Members(_) if fault == Fault::Phantom => keys.extend(vertices.map(GraphKey::Vertex)),
+        Question::Members(partition) => keys.push(GraphKey::Members(partition)),
         Question::Unique(unique) => {
-            parts.push(Part::Entered(unique));
-            parts.extend(vertices.map(Part::Unique));
+            keys.push(GraphKey::Entered(unique));
+            keys.extend(vertices.map(GraphKey::Unique));
         }
         Question::Range(low, high) => {
             if fault != Fault::RangeUnchecked {
                 ranges.push((low, high));
             }
-            parts.extend(vertices.map(Part::Property));
+            keys.extend(vertices.map(GraphKey::Property));
         }
     }
 }
 
-/// The parts that a commit makes newer, and the properties that enter the ordered index.
-pub fn parts_written(writes: &Writes, members: &[(u32, bool)]) -> (Vec<Part>, Vec<u8>) {
-    let (mut parts, mut entered) = (Vec::new(), Vec::new());
+/// The keys that a commit makes newer, and the properties that enter the ordered index.
+pub fn keys_written(writes: &Writes, members: &[(u32, bool)]) -> (Vec<GraphKey>, Vec<u8>) {
+    let (mut keys, mut entered) = (Vec::new(), Vec::new());
     for (cell, value) in writes {
         match *cell {
             Cell::Vertex(v) => {
-                parts.extend([Part::Property(v), Part::Unique(v), Part::Record(v)]);
+                keys.extend([GraphKey::Property(v), GraphKey::Unique(v), GraphKey::Record(v)]);
                 if let Some((property, unique)) = value {
                     entered.push(*property);
-                    parts.push(Part::Entered(*unique));
+                    keys.push(GraphKey::Entered(*unique));
                 }
             }
             Cell::Out(source, target, k) => {
-                parts.extend([Part::Edge(source, target, k), Part::Out(source), Part::In(target)]);
-                parts.extend([Part::Adjacency(source), Part::Adjacency(target)]);
+                keys.extend([GraphKey::Edge(source, target, k), GraphKey::Out(source), GraphKey::In(target)]);
+                keys.extend([GraphKey::Adjacency(source), GraphKey::Adjacency(target)]);
             }
             Cell::In(..) => {}
         }
     }
     for (v, _) in members {
-        parts.extend([Part::Vertex(*v), Part::Members(v % PARTITIONS)]);
+        keys.extend([GraphKey::Vertex(*v), GraphKey::Members(v % PARTITIONS)]);
     }
-    (parts, entered)
+    (keys, entered)
 }
 
-/// Lists `parts` and `ranges` as a coordinator does.
-pub fn list(parts: &BTreeSet<Part>, ranges: &[Range], checks: &mut Checks) {
-    for part in parts {
-        let key = match *part {
-            Part::Vertex(v) => Key::Vertex(vertex_id(v)),
-            Part::Property(v) => Key::VertexProperty(vertex_id(v), PROPERTY),
-            Part::Unique(v) => Key::VertexProperty(vertex_id(v), UNIQUE),
-            Part::Record(v) => Key::VertexRecord(vertex_id(v)),
-            Part::Members(partition) => Key::Members(GroupId(partition)),
-            Part::Out(v) => Key::List(vertex_id(v), TYPE, Direction::Out),
-            Part::In(v) => Key::List(vertex_id(v), TYPE, Direction::In),
-            Part::Adjacency(v) => Key::Adjacency(vertex_id(v)),
-            Part::Edge(source, target, k) => Key::Edge(edge_id(source, target, k)),
-            Part::Entered(unique) => {
+/// Lists `keys` and `ranges` as a coordinator does.
+pub fn list(keys: &BTreeSet<GraphKey>, ranges: &[Range], checks: &mut Checks) {
+    for key in keys {
+        let key = match *key {
+            GraphKey::Vertex(v) => Key::Vertex(vertex_id(v)),
+            GraphKey::Property(v) => Key::VertexProperty(vertex_id(v), PROPERTY),
+            GraphKey::Unique(v) => Key::VertexProperty(vertex_id(v), UNIQUE),
+            GraphKey::Record(v) => Key::VertexRecord(vertex_id(v)),
+            GraphKey::Members(partition) => Key::Members(GroupId(partition)),
+            GraphKey::Out(v) => Key::List(vertex_id(v), TYPE, Direction::Out),
+            GraphKey::In(v) => Key::List(vertex_id(v), TYPE, Direction::In),
+            GraphKey::Adjacency(v) => Key::Adjacency(vertex_id(v)),
+            GraphKey::Edge(source, target, k) => Key::Edge(edge_id(source, target, k)),
+            GraphKey::Entered(unique) => {
                 checks.add_value(UNIQUE_INDEX, &Value::I64(i64::from(unique)));
                 continue;
             }

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 pub const SALT: GraphSalt = GraphSalt(*b"salt of a graph.");
 /// Nodes.
 pub const NODES: usize = 3;
-/// Slots of a generation: those of about eight transactions.
-pub const GENERATION_SLOTS: u64 = 130;
+/// Slots of a generation: those of about eight transactions, a third of them in parts.
+pub const GENERATION_SLOTS: u64 = 180;
 
 /// What certifiers remember here.
 pub fn limits() -> CertifierLimits {

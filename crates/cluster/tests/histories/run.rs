@@ -1,7 +1,7 @@
 //! Run: a transaction as its client sees it, and the message that it is sent in.
 
 use crate::graph::{Answer, Cell, Question, State, Writes};
-use crate::keys::Part;
+use crate::keys::GraphKey;
 use evergraph_cluster::digest::{LogDigest, SeenLog};
 use evergraph_cluster::record::body::Record;
 use evergraph_cluster::record::message::MessageBuilder;
@@ -54,10 +54,12 @@ pub struct Run {
     /// Vertices that it inserts (true) or deletes.
     pub members: Vec<(u32, bool)>,
     /// What its writes check.
-    pub checks: Vec<Part>,
+    pub checks: Vec<GraphKey>,
     /// What it sent.
     pub writes: Writes,
     pub sent: Option<Record>,
+    /// The message that has it, once that is on its way and takes no more records.
+    pub message: Option<Draft>,
     pub resends: usize,
     pub is_active: bool,
     /// Its node died, or somebody asked elsewhere.
@@ -76,9 +78,16 @@ pub struct Draft {
     pub author: Author,
     pub seen: SeenLog,
     pub records: Vec<Record>,
+    /// It was sent: it takes no more records, and goes again in the same bytes.
+    pub is_sealed: bool,
 }
 
 impl Draft {
+    /// Whether one of its records is `id`.
+    pub fn has(&self, id: RecordId) -> bool {
+        self.author == id.author && self.records.iter().any(|record| record.number == id.number)
+    }
+
     /// As the log gets it.
     pub fn bytes(&self) -> Arc<[u8]> {
         let mut builder = MessageBuilder::new(self.author);

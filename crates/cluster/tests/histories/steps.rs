@@ -2,7 +2,7 @@
 
 use crate::fault::Fault;
 use crate::graph::{Cell, CellValue, LABEL, PARTITIONS, Question, VERTICES};
-use crate::keys::Part;
+use crate::keys::GraphKey;
 use crate::node::SALT;
 use crate::world::World;
 use evergraph_cluster::key_hash::subject::Subject;
@@ -40,20 +40,20 @@ impl World {
         self.runs[r].members.contains(&(v, true))
     }
 
-    fn check(&mut self, r: usize, parts: impl IntoIterator<Item = Part>) {
-        self.runs[r].checks.extend(parts);
+    fn check(&mut self, r: usize, keys: impl IntoIterator<Item = GraphKey>) {
+        self.runs[r].checks.extend(keys);
     }
 
     /// Both values of a vertex are written.
     fn check_values(&mut self, r: usize, v: u32) {
         if !self.is_new(r, v) {
-            self.check(r, [Part::Property(v), Part::Unique(v)]);
+            self.check(r, [GraphKey::Property(v), GraphKey::Unique(v)]);
         }
     }
 
     fn check_unique(&mut self, r: usize, unique: u8) {
         if self.fault != Fault::UniqueUnchecked {
-            self.check(r, [Part::Entered(unique)]);
+            self.check(r, [GraphKey::Entered(unique)]);
         }
     }
 
@@ -170,9 +170,9 @@ impl World {
         }
         self.remove(r, Cell::Vertex(v));
         self.runs[r].members.push((v, false));
-        self.check(r, [Part::Record(v)]);
+        self.check(r, [GraphKey::Record(v)]);
         if self.fault != Fault::AdjacencyUnchecked {
-            self.check(r, [Part::Adjacency(v)]);
+            self.check(r, [GraphKey::Adjacency(v)]);
         }
         Some(())
     }
@@ -196,10 +196,10 @@ impl World {
         self.set(r, Cell::In(target, source, k), (0, 0));
         // The list was read for a free discriminator alone: the name is what is checked, not the list.
         self.runs[r].reads.pop();
-        self.check(r, [Part::Edge(source, target, k)]);
+        self.check(r, [GraphKey::Edge(source, target, k)]);
         for v in [source, target] {
             if !self.is_new(r, v) && self.fault != Fault::EndsUnchecked {
-                self.check(r, [Part::Vertex(v)]);
+                self.check(r, [GraphKey::Vertex(v)]);
             }
         }
         Some(())
@@ -212,7 +212,7 @@ impl World {
             && !self.runs[r].own.contains_key(&cell)
         {
             self.remove_edge(r, source, target, k);
-            self.check(r, [Part::Edge(source, target, k)]);
+            self.check(r, [GraphKey::Edge(source, target, k)]);
         }
         Some(())
     }

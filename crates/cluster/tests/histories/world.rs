@@ -101,7 +101,13 @@ impl World {
     }
 
     pub fn draft(&self, node: usize, record: Record) -> Draft {
-        Draft { node, author: self.author(node), seen: self.seen(node), records: vec![record] }
+        Draft {
+            node,
+            author: self.author(node),
+            seen: self.seen(node),
+            records: vec![record],
+            is_sealed: false,
+        }
     }
 
     /// The log gets a message.

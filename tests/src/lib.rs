@@ -1,5 +1,5 @@
-//! Support for the behaviour tests: data sets, a view's whole contents, the LSQB queries, and stores that can
-//! lose power.
+//! Support for the behaviour tests: data sets, a view's whole contents, the LSQB queries, stores that can lose
+//! power, and turns of processes.
 //!
 //! What disagrees or cannot be read panics, as an assertion in the test itself would.
 
@@ -11,3 +11,4 @@ pub mod data_folder;
 pub mod lsqb;
 pub mod skips;
 pub mod store;
+pub mod turns;

@@ -160,11 +160,12 @@ impl EdgeBody {
         self.columns.iter().filter_map(move |(key, column)| Some((*key, column.get(at)?)))
     }
 
-    /// The body without the edges for which `keep`, told their row and place, is false. Cost: a pass over the edges without
-    /// a branch on what `keep` says, and one over each column.
+    /// The body without the edges for which `keep`, told their row and place, is false, and without other columns than `keys`.
+    /// Cost: a pass over the edges without a branch on what `keep` says, and one over each column.
     #[must_use]
-    pub fn filtered(&self, keep: impl Fn(u16, usize) -> bool) -> Self {
-        let has_more = !self.discriminators.is_empty() || !self.columns.is_empty();
+    pub fn filtered(&self, keys: &[KeyId], keep: impl Fn(u16, usize) -> bool) -> Self {
+        let columns = || self.columns.iter().filter(|(key, _)| keys.contains(key));
+        let has_more = !self.discriminators.is_empty() || columns().next().is_some();
         let mut neighbors = vec![0; self.neighbors.len()];
         let (mut degrees, mut places, mut kept) = (Vec::new(), Vec::new(), 0);
         self.for_each_row(|row, range| {
@@ -186,7 +187,7 @@ impl EdgeBody {
             true => Box::default(),
             false => places.iter().map(|at| self.discriminators[*at]).collect(),
         };
-        let columns = self.columns.iter().filter_map(|(key, column)| {
+        let columns = columns().filter_map(|(key, column)| {
             let mut builder = PackedColumnBuilder::default();
             let stretches = places.chunk_by(|one, next| one + 1 == *next);
             stretches.for_each(|places| builder.copy(Some(column), places[0]..places[0] + places.len()));
@@ -454,7 +455,9 @@ mod tests {
                 }
                 body = body.merged(&nets);
                 check(&body, &model);
-                let some = body.filtered(|_, at| body.neighbors()[at] != 2);
+                let keys: Vec<KeyId> = body.columns().iter().map(|column| column.0).collect();
+                let some = body.filtered(&keys, |_, at| body.neighbors()[at] != 2);
+                prop_assert_eq!(body.filtered(&[], |_, _| true).columns().len(), 0);
                 let left: Model = model.iter().filter(|(key, _)| key.1 != 2).map(|(k, v)| (*k, *v)).collect();
                 check(&some, &left);
             }

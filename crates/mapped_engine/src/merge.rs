@@ -22,7 +22,7 @@
 use crate::arena::{ArenaBlock, NewBlocks, take_fitting};
 use crate::hub_table::hub_table_words;
 use crate::retired::{OwnSnapshots, RetiredContent};
-use crate::run::run_words;
+use crate::run::{merge_sorted_runs, run_words};
 use crate::segment::{HubSegment, LiveSegment, NewerRecords, NextBody};
 use crate::segment_state::{RunBlock, SegmentMemory, SegmentState, TailBlock};
 use crate::shared_record::{PlacedRecord, SharedRecord};
@@ -115,8 +115,7 @@ impl LiveSegment {
         }
         let mut records = Vec::with_capacity(newest.iter().map(|run| run.records).sum());
         newest.iter().for_each(|run| records.extend(run.placed(memory.arena)));
-        // The stable sort finds the runs, and merges them.
-        records.sort();
+        merge_sorted_runs(&mut records);
         let properties = newest.iter().flat_map(|run| run.properties.iter().copied()).collect();
         let mut new = NewBlocks::beyond_limit(memory.arena);
         let line = new.allocate(LINE_WORDS)?;
@@ -132,6 +131,11 @@ impl LiveSegment {
     /// Waits until a merge of runs that is under way has ended.
     pub fn wait_for_runs(&self) {
         drop(self.merging_runs.lock());
+    }
+
+    /// Waits until a merge into a body that is under way has ended.
+    pub fn wait_for_body(&self) {
+        drop(self.merging.lock());
     }
 
     /// Takes what is readable into a new body, which `build` makes of the one before, the base that it gets, and the records

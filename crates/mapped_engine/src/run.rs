@@ -45,6 +45,16 @@ pub fn store_run(words: &[AtomicU64], records: &[PlacedRecord]) {
     }
 }
 
+/// Sorts `records`: sorted runs one after the other, and perhaps a tail, which is in the order of its commits.
+///
+/// The standard library's stable sort finds the runs and merges them; the unstable one does not look for them.
+///
+/// Cost: a comparison a record if all of them are in order, and otherwise about as many as the logarithm of the number of runs.
+/// Meanwhile memory for half of the records, or for all of them if these are less than 8 MB.
+pub fn merge_sorted_runs<T: Ord>(records: &mut [T]) {
+    records.sort();
+}
+
 /// A run as the writer knows it: with so many records.
 #[derive(Clone, Copy, Debug)]
 pub struct PlacedRun<'a> {

@@ -12,7 +12,7 @@
 //! that is newer than the base. Who begins a snapshot finds a version with a base that it sees: the present one, or one
 //! behind `older`. Bases fall on the way, which ends a walk through damage.
 
-use crate::run::RunRecords;
+use crate::run::{RunRecords, merge_sorted_runs};
 use crate::shared_record::{PropertyBytes, SharedRecord};
 use crate::tail::TailRecords;
 use crate::words::{LINE_WORDS, LineNumber, SharedWords};
@@ -150,8 +150,7 @@ impl SegmentVersion {
                 found.push(record);
             }
         }
-        // The stable sort finds the runs, and merges them.
-        found.sort();
+        merge_sorted_runs(&mut found);
         Ok(found)
     }
 }

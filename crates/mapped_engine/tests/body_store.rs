@@ -216,7 +216,7 @@ fn freezing_a_body_that_names_a_vertex_of_no_group_is_an_error() {
             {
                 let (projection, budget) = (&projection, &budget);
                 let request = FreezeRequest { catalogue: &catalogue, projection, budget, cancel: &cancel };
-                match FrozenGraph::new(&MappedView::new(&source, BASE), &request) {
+                match FrozenGraph::new(&MappedView::new(&source, BASE), None, &request) {
                     Ok(frozen) => assert!(is_sound && frozen.edge_count() == 2),
                     Err(error) => {
                         assert!(!is_sound && error.kind() == ErrorKind::Corrupt);

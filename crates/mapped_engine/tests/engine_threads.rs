@@ -195,3 +195,30 @@ fn readers_beside_writers_and_merges_count_the_commits_of_their_snapshot() {
     assert_eq!((statistics.retained_versions, graph.writer().retired_count()), (0, 0));
     assert!(graph.bodies().count() as u64 <= statistics.segments);
 }
+
+#[test]
+fn merging_everything_beside_another_merge_leaves_nothing_waiting() {
+    let database = Database::new();
+    let graph = database.engine.graph();
+    std::thread::scope(|scope| {
+        let merges = scope.spawn(|| {
+            while !database.is_done.load(Ordering::Acquire) {
+                graph.groups().for_each_segment(|segment| graph.merge(segment).is_ok());
+            }
+        });
+        let mut left = 0;
+        for number in 0..500 {
+            let (source, target) = (vertex(0), vertex(number % VERTICES));
+            let edge = EdgeId { source, edge_type: TYPE, target, discriminator: number / VERTICES };
+            database.commit(&[Mutation::InsertEdge { edge, properties: Properties::EMPTY }]);
+            graph.merge_everything().unwrap();
+            graph.groups().for_each_segment(|segment| {
+                left += segment.records();
+                true
+            });
+        }
+        database.is_done.store(true, Ordering::Release);
+        merges.join().unwrap();
+        assert_eq!(left, 0, "records that no merge took");
+    });
+}

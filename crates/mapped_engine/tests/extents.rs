@@ -173,6 +173,33 @@ fn files_without_extents_go_and_what_nothing_names_goes_at_opening() {
     assert_eq!(directory.list().unwrap(), [file_name(2)]);
 }
 
+/// What a load does that is given up, beside a merge that goes on.
+#[test]
+fn new_files_go_with_the_last_extent_in_them_and_the_next_one_is_as_if_they_had_never_been() {
+    let memory = MemoryDirectory::new("db");
+    let directory: Arc<dyn Directory> = Arc::new(memory.clone());
+    let extents = empty(&directory);
+    let write = |segment| extents.write(header(segment), &payload(segment, 12_000)).unwrap();
+    let before = write(1);
+    let first = extents.next_number();
+    let (load, merge) = ([2, 3, 4].map(write), write(5));
+    assert_eq!(directory.list().unwrap(), [1, 2, 3].map(file_name));
+    assert_eq!(extents.remove_empty_files_from(first).unwrap(), 0);
+    drop(load);
+    assert_eq!(extents.remove_empty_files_from(first).unwrap(), 1);
+    assert_eq!(directory.list().unwrap(), [1, 3].map(file_name));
+    assert_eq!(merge.payload().unwrap(), payload(5, 12_000));
+    drop(merge);
+    assert_eq!(extents.remove_empty_files_from(first).unwrap(), 1, "the newest goes, too");
+    assert_eq!(directory.list().unwrap(), [file_name(1)]);
+    let next = write(6);
+    let bytes = memory.open(&file_name(4), OpenMode::Read).unwrap().len().unwrap();
+    assert_eq!((next.place().file, bytes), (4, 32 << 10), "a number of its own, and the second size");
+    drop((before, next));
+    assert_eq!(extents.remove_empty_files_from(first).unwrap(), 1);
+    assert_eq!(directory.list().unwrap(), [file_name(1)], "it was there before");
+}
+
 #[test]
 fn what_readers_of_a_dead_writer_may_need_is_neither_written_nor_removed() {
     let memory = MemoryDirectory::new("db");

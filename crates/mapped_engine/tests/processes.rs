@@ -9,8 +9,7 @@
 //!
 //! A history that anybody can compute: commit t puts key t * 7919 % KEYS in, or takes it out if it is there.
 //!
-//! All rest most of the time, and work in the same moments: they meet as often as if they never rested, for as long as they work,
-//! and other tests have the processor meanwhile. Readers are killed at work, and rest within a snapshot.
+//! All rest most of the time, and work in the same moments (`turns`). Readers are killed at work, and rest within a snapshot.
 //!
 //! `EVERGRAPH_LIVE_SECONDS` is how long; `make readers-long` takes an hour.
 
@@ -18,6 +17,10 @@
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
 #![allow(clippy::disallowed_methods, reason = "processes that are killed at random rest in between")]
 
+#[path = "../../../tests/src/turns.rs"]
+mod turns;
+
+use crate::turns::rest;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{GroupId, LabelId};
 use evergraph_graph::timestamp::Timestamp;
@@ -59,20 +62,7 @@ const CHILD: &str = "EVERGRAPH_TEST_LIVE";
 /// Small files, so that what is freed is soon written again.
 const SMALL: ExtentOptions = ExtentOptions { first_file_bytes: 64 << 10, file_bytes_max: 64 << 10 };
 
-/// How often all processes begin to work, by the calendar's clock, which they share.
-const TURN_MS: u64 = 300;
-/// How long they then work.
-const WORK_MS: u64 = 50;
-
 type State = BTreeSet<u64>;
-
-/// Returns when all processes work: at once, or when the next turn begins.
-fn rest(clock: &dyn Clock) {
-    let since = clock.wall() as u64 / 1_000_000 % TURN_MS;
-    if since >= WORK_MS {
-        std::thread::sleep(Duration::from_millis(TURN_MS - since));
-    }
-}
 
 fn key_of(timestamp: u64) -> u64 {
     timestamp * 7919 % KEYS
@@ -200,8 +190,7 @@ fn read_until_closed(place: &Path) -> u64 {
     let (file, head) = LiveFile::open(Arc::clone(&directory)).unwrap();
     let words = Arc::new(SharedWords::new(Arc::new(file), head.sizes));
     let live = Arc::new(Live::join(words, OPENING, WriterPresence::Present(None)).unwrap());
-    let claimed =
-        ClaimedSlots::claim(Arc::clone(&live), &directory, std::process::id(), Arc::clone(&clock)).unwrap();
+    let claimed = ClaimedSlots::claim(Arc::clone(&live), &directory, std::process::id(), clock).unwrap();
     let (slots, extents) = (Arc::new(claimed), ExtentReader::new(directory));
     println!("reading");
     let (mut expected, mut through, mut snapshots) = (State::new(), 0, 0);
@@ -220,7 +209,7 @@ fn read_until_closed(place: &Path) -> u64 {
             snapshot.version(GROUP, SUBJECT).unwrap().expect("the segment was there from the beginning");
         // By the version that was found first: what it refers to stays.
         for look in ["first", "again", "at last"] {
-            rest(&*clock);
+            rest();
             let found = read(&snapshot, &version, &extents).unwrap();
             assert!(found == expected, "snapshot {timestamp} {look} is not its commits");
         }
@@ -276,7 +265,7 @@ fn every_snapshot_of_every_process_is_its_commits_while_readers_are_killed() {
     let end = clock.now() + Duration::from_secs(seconds);
     // On a slow machine, until readers were killed and some was merged.
     while clock.now() < end || killed == 0 || writer.merges <= 10 {
-        rest(&*clock);
+        rest();
         for _ in 0..1 + random.next_u64() % 40 {
             timestamp += 1;
             writer.commit(timestamp);

@@ -48,13 +48,13 @@ impl DurableEngine for MemoryEngine {
     }
 
     fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<Self>> {
-        let OpenContext { directory, manifest, timeline, background, .. } = *opening;
+        let OpenContext { directory, manifest, timeline, background, budget, .. } = *opening;
         let list = SegmentList::of(&**directory, manifest)?;
         let checkpointer = Checkpointer::open(Arc::clone(directory), manifest, &list)?;
         let segments = Segments::new(Arc::clone(timeline));
         let attach = |group| segments.attach(Arc::new(group));
         let loaded = read::load(&**directory, &manifest.groups, &list, background, attach)?;
-        let engine = Self::with_files(segments, checkpointer);
+        let engine = Self::with_files(segments, checkpointer, budget);
         Ok(OpenedEngine { engine, bytes_count: loaded.bytes_count })
     }
 

@@ -13,6 +13,7 @@ use crate::view::MemoryView;
 use evergraph_bodies::body::Body;
 use evergraph_bodies::edge_body::EdgeBody;
 use evergraph_bodies::edge_subject::EdgeSubject;
+use evergraph_bodies::frozen::label_lists::LabelLists;
 use evergraph_bodies::vertex_body::VertexBody;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
@@ -21,6 +22,7 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, FreezeRequest, Key};
 use evergraph_storage::index::changes::IndexChanges;
 use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::record::{Operation, Record, RecordKey, RecordRef};
 use evergraph_storage::sync::Mutex;
@@ -41,6 +43,8 @@ pub struct MemoryEngine {
     checkpointer: Checkpointer,
     /// Where merging is, of an engine that is stepped.
     rounds: Mutex<Option<MergeMemory>>,
+    /// What snapshots leave for the next ones to freeze.
+    label_lists: Arc<LabelLists>,
 }
 
 /// What a commit or a load displaced; freed outside the latch.
@@ -66,13 +70,14 @@ impl MemoryEngine {
     #[must_use]
     pub fn new(timeline: Arc<Timeline>) -> Self {
         let directory = Arc::new(MemoryDirectory::new("memory"));
-        Self::with_files(Segments::new(timeline), Checkpointer::new(directory))
+        let budget = MemoryBudget::new(u64::MAX);
+        Self::with_files(Segments::new(timeline), Checkpointer::new(directory), &budget)
     }
 
-    /// The engine of `segments`, stored by `checkpointer`.
+    /// The engine of `segments`, stored by `checkpointer`. What snapshots leave for the next takes what is free of `budget`.
     #[must_use]
-    pub fn with_files(segments: Segments, checkpointer: Checkpointer) -> Self {
-        Self { segments, checkpointer, rounds: Mutex::new(None) }
+    pub fn with_files(segments: Segments, checkpointer: Checkpointer, budget: &MemoryBudget) -> Self {
+        Self { segments, checkpointer, rounds: Mutex::new(None), label_lists: LabelLists::new(budget) }
     }
 
     /// The segments.
@@ -284,7 +289,7 @@ impl Engine for MemoryEngine {
 
     #[inline]
     fn freeze(&self, _pin: &(), timestamp: Timestamp, request: &FreezeRequest<'_>) -> Result<FrozenTopology> {
-        FrozenTopology::new(&MemoryView::new(self.groups(), timestamp), request)
+        FrozenTopology::new(&MemoryView::new(self.groups(), timestamp), Some(&self.label_lists), request)
     }
 
     fn open_group(&self, group: GroupId, label: LabelId) {

@@ -5,8 +5,7 @@
 use crate::segment::version::Layer;
 use crate::view::MemoryView;
 use evergraph_bodies::edge_body::EdgeBody;
-use evergraph_bodies::frozen::freezer::{FreezeSegment, FreezeSource, FreezeVisitor};
-use evergraph_bodies::frozen::fresh_lists::FreshLists;
+use evergraph_bodies::frozen::freezer::{FreezeSegment, FreezeSource, FreezeVisitor, ListChanges};
 use evergraph_bodies::frozen::frozen_graph::FrozenGraph;
 use evergraph_bodies::frozen::shared_list;
 use evergraph_bodies::net::{Net, nets};
@@ -76,13 +75,15 @@ impl FreezeSegment for LayerAt<'_> {
         Ok(Arc::clone(&self.layer.body))
     }
 
-    fn fresh(&self) -> Result<Option<Box<FreshLists>>> {
-        if let Some(keys) = self.layer.inserted(self.timestamp) {
-            return Ok(FreshLists::of_inserted(&keys));
-        }
-        let differences = self.layer.differences(self.timestamp);
-        let fresh = FreshLists::of_differences(self.layer.body.lists(), &differences);
-        fresh.map_err(|problem| Error::new(ErrorKind::Corrupt, format!("records are not exact: {problem}")))
+    fn changes(&self) -> Result<ListChanges> {
+        Ok(match self.layer.inserted(self.timestamp) {
+            Some(keys) => ListChanges::Inserted(keys),
+            None => ListChanges::Differences(self.layer.differences(self.timestamp)),
+        })
+    }
+
+    fn inexact(&self, problem: String) -> Error {
+        Error::new(ErrorKind::Corrupt, format!("records are not exact: {problem}"))
     }
 
     fn with_nets(&self, read: &mut dyn FnMut(&[Net]) -> Result<()>) -> Result<()> {
@@ -90,7 +91,7 @@ impl FreezeSegment for LayerAt<'_> {
         read(&nets)
     }
 
-    fn copied(&self, _keys: &[KeyId], nets: &[Net]) -> Result<EdgeBody> {
-        Ok(self.layer.body.copied(nets))
+    fn body(&self, _keys: &[KeyId]) -> Result<Arc<EdgeBody>> {
+        self.lists()
     }
 }

@@ -178,6 +178,20 @@ impl Merger {
         }
     }
 
+    /// Merges one segment up to what is readable now, by itself or by the thread that is about it.
+    pub fn merge_now(&self, timeline: &Timeline, job: &Job) {
+        // A merge that was under way may have begun too early; one that follows it has not.
+        for _ in 0..2 {
+            if self.merge(timeline, job) {
+                return;
+            }
+            match job {
+                Job::Vertices(segment) => segment.wait_for_merge(),
+                Job::Edges(segment) => segment.wait_for_merge(),
+            }
+        }
+    }
+
     fn merge_segment<B: Body>(
         &self,
         timeline: &Timeline,

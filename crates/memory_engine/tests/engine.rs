@@ -26,6 +26,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Of each group.
+const LABELS: [LabelId; 2] = [LabelId(0), LabelId(1)];
 const KEY: KeyId = KeyId(3);
 
 type EdgeKey = (u32, u16, u32, u16);
@@ -95,7 +97,7 @@ fn resolve(model: &mut Model, wishes: &[Wish]) -> Vec<Mutation> {
                 match old {
                     None => {
                         let properties = of(value.map(Value::I64));
-                        Mutation::InsertVertex { vertex, label: LabelId(0), properties }
+                        Mutation::InsertVertex { vertex, label: label(s), properties }
                     }
                     Some(_) => {
                         let properties = Properties::new(vec![(KEY, value.map(Value::I64))]);
@@ -123,10 +125,14 @@ fn resolve(model: &mut Model, wishes: &[Wish]) -> Vec<Mutation> {
     mutations
 }
 
+fn label(vertex: u32) -> LabelId {
+    LABELS[VertexId(vertex).group().0 as usize]
+}
+
 fn check_vertex(view: &impl View, model: &Model, vertex: u32) {
     let id = VertexId(vertex);
     let alive = model.vertices.contains_key(&vertex);
-    assert_eq!(view.label(id).unwrap(), alive.then_some(LabelId(0)));
+    assert_eq!(view.label(id).unwrap(), alive.then_some(label(vertex)));
     let live = view.live(id.group()).unwrap()[usize::from(id.row()) / 64];
     assert_eq!(live >> (id.row() % 64) & 1 == 1, alive);
     let value = model.vertices.get(&vertex).copied().flatten().map(Value::I64);
@@ -182,8 +188,8 @@ fn check_batches(view: &impl View, model: &Model) {
             }
             let mut labels = vec![Some(LabelId(9)); vertices.len()];
             view.labels(&vertices, &mut labels).unwrap();
-            let label = |vertex: &VertexId| model.vertices.get(&vertex.0).map(|_| LabelId(0));
-            assert!(vertices.iter().map(label).eq(labels));
+            let known = |vertex: &VertexId| model.vertices.get(&vertex.0).map(|_| label(vertex.0));
+            assert!(vertices.iter().map(known).eq(labels));
             let mut column = Column::new(ValueType::I64);
             view.vertex_properties(&vertices, KEY, &mut column).unwrap();
             assert!(vertices.iter().map(value).eq((0..column.len()).map(|row| column.get(row))));
@@ -238,6 +244,9 @@ fn check(engine: &MemoryEngine, timestamp: Timestamp, model: &Model) {
     check_frozen(engine, timestamp, model, &all());
     check_frozen(engine, timestamp, model, &Projection { weight: weight.clone(), ..all() });
     check_frozen(engine, timestamp, model, &Projection { types: Some(vec![TypeId(1)]), ..all() });
+    let within = |label| Projection { labels: Some(vec![label]), ..all() };
+    check_frozen(engine, timestamp, model, &within(LABELS[0]));
+    check_frozen(engine, timestamp, model, &Projection { weight: weight.clone(), ..within(LABELS[1]) });
     // Some that are there, some that are not, none of the last group's end.
     let mut some = VertexSet::empty(4098);
     [1, 3, 4091, 4092, 4095, 4097].into_iter().for_each(|vertex| assert!(some.insert(vertex)));
@@ -254,17 +263,26 @@ type Lists = BTreeMap<u32, Vec<(u32, Option<u64>)>>;
 fn check_frozen(engine: &MemoryEngine, timestamp: Timestamp, model: &Model, projection: &Projection) {
     let mut catalogue = Catalogue::default();
     catalogue.apply(&SchemaChange::AddKey { id: KEY, name: "weight".into() });
+    for (source, target) in LABELS.iter().flat_map(|source| LABELS.map(|target| (*source, target))) {
+        for edge_type in [0, 1].map(TypeId) {
+            catalogue.apply(&SchemaChange::Join { edge_type, source, target });
+        }
+    }
     let budget: Arc<dyn Budget> = Arc::new(Unlimited);
     let weighted = projection.weight.is_some();
     let cancel = CancelFlag::default();
     let request = FreezeRequest { catalogue: &catalogue, projection, budget: &budget, cancel: &cancel };
     let frozen = engine.freeze(&(), timestamp, &request).unwrap();
-    let chosen = |vertex: u32| projection.vertices.as_ref().is_none_or(|all| all.contains(vertex));
+    let has_label =
+        |vertex: u32| projection.labels.as_ref().is_none_or(|labels| labels.contains(&label(vertex)));
+    let chosen = |vertex: u32| {
+        has_label(vertex) && projection.vertices.as_ref().is_none_or(|all| all.contains(vertex))
+    };
     let alive: Vec<u32> = model.vertices.keys().copied().filter(|vertex| chosen(*vertex)).collect();
     assert_eq!(frozen.vertices().iter().collect::<Vec<_>>(), alive);
     // The front lets no edge outlive its ends, these steps do: a choice looks at ends, all doesn't.
     let chooses = projection.vertices.is_some() || !projection.edges.is_empty();
-    let end = |vertex: &u32| !chooses || alive.contains(vertex);
+    let end = |vertex: &u32| has_label(*vertex) && (!chooses || alive.contains(vertex));
     let kept = |key: &EdgeKey, weight: &Option<f64>| {
         let value = weight.map(Value::F64);
         projection.types.as_ref().is_none_or(|types| types.contains(&TypeId(key.1)))
@@ -376,8 +394,7 @@ proptest! {
     fn every_open_snapshot_sees_its_own_graph(steps in proptest::collection::vec(step(), 1..40)) {
         let timeline = Arc::new(Timeline::new(Timestamp::ZERO, Readable::Published));
         let engine = MemoryEngine::new(Arc::clone(&timeline));
-        engine.open_group(GroupId(0), LabelId(0));
-        engine.open_group(GroupId(1), LabelId(0));
+        [0, 1].into_iter().for_each(|group| engine.open_group(GroupId(group), LABELS[group as usize]));
         let mut models = vec![Model::default()];
         let mut open: Vec<(Timestamp, Access)> = Vec::new();
         for step in steps {

@@ -121,6 +121,13 @@ impl Database {
         self.timeline.end(since, Access::Write);
     }
 
+    /// Records of edges that no merge took yet.
+    fn records_waiting(&self) -> usize {
+        let group = self.engine.segments().groups().get(GroupId(0)).expect("the group is open");
+        let edges = group.edges();
+        edges.iter().map(|edge| edge.segment.load().layer.record_count()).sum()
+    }
+
     fn check(&self) {
         let history = self.history.lock();
         assert!(history.is_sorted_by_key(|commit| commit.0));
@@ -225,6 +232,19 @@ fn two_merges_of_one_segment_lose_nothing() {
             }
         },
         merge_twice,
+        merge_twice,
+    ]);
+}
+
+#[test]
+fn merging_everything_beside_another_merge_leaves_nothing_waiting() {
+    check(&[
+        |database| {
+            database.write(0);
+            database.make_durable();
+            database.engine.merge_everything();
+            assert_eq!(database.records_waiting(), 0, "the other merge was not waited for");
+        },
         merge_twice,
     ]);
 }

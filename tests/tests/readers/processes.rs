@@ -8,9 +8,8 @@
 //! The writer notes each commit that returned: the next one finds them all. The last one frees what readers held that are gone: it
 //! has then hardly more bytes in use than a fresh opening, see `LEFT_BYTES_MAX`.
 //!
-//! All rest most of the time, and work in the same moments: they meet as often as if they never rested, for as long as they work,
-//! and other tests have the processor meanwhile. Half of the kills are in such a moment; the others are at any time, mostly while
-//! all rest and readers hold snapshots.
+//! All rest most of the time, and work in the same moments (`turns`). Half of the kills are in such a moment; the others are at any
+//! time, mostly while all rest and readers hold snapshots.
 //!
 //! `EVERGRAPH_READERS_SECONDS` is how long; `make readers-long` takes an hour.
 
@@ -26,6 +25,7 @@ use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::disk::DiskDirectory;
 use evergraph_storage::io::random::{Random as _, SplitMix64};
 use evergraph_storage::open::{OpenOptions, OpenStore};
+use evergraph_tests::turns::{WORK_MS, rest};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -35,10 +35,6 @@ use std::time::Duration;
 
 /// Names the place whose database a child reads or writes.
 const CHILD: &str = "EVERGRAPH_TEST_READERS";
-/// How often all processes begin to work, by the calendar's clock, which they share.
-const TURN_MS: u64 = 300;
-/// How long they then work.
-const WORK_MS: u64 = 50;
 /// What the last writer may have in use beyond a fresh opening, of `live` and of array files: about one generation of the bodies,
 /// for all edges of thirty people are a few hundred. Readers that were killed held many.
 const LEFT_BYTES_MAX: u64 = 16 << 10;
@@ -62,14 +58,6 @@ fn newest_returned(place: &Path) -> Timestamp {
     let lines = std::fs::read_to_string(returned(place)).unwrap_or_default();
     let mut whole = lines.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
     whole.next_back().map_or(Timestamp::ZERO, |line| Timestamp(line.parse().unwrap()))
-}
-
-/// Returns when all processes work: at once, or when the next turn begins.
-fn rest() {
-    let since = SystemClock::new().wall() as u64 / 1_000_000 % TURN_MS;
-    if since >= WORK_MS {
-        std::thread::sleep(Duration::from_millis(TURN_MS - since));
-    }
 }
 
 /// Bytes of `live` and of array files that are in use.

@@ -2,15 +2,17 @@
 //! pool.
 //!
 //! ```text
-//! neither weights nor filters   the stored lists as they lie, and fresh lists by keys alone
-//! weights                       the same with the column, or numbers converted from it, and fresh weights by properties
-//! edges are left out            a copy of the lists
+//! neither weights nor filters    the stored lists as they lie, and fresh lists by keys alone
+//! weights                        the same with the column, or numbers converted from it, and fresh weights by properties
+//! edges leave the labels         the same on what the stored lists have within these, which is kept for the next time
+//! vertices or edges are chosen   a copy of the lists
 //! ```
 
 use crate::edge_body::EdgeBody;
 use crate::edge_lists::EdgeLists;
 use crate::frozen::fresh_lists::FreshLists;
 use crate::frozen::frozen_list::{FrozenList, ListWeights};
+use crate::frozen::label_lists::{LabelLists, ListChoice, Within};
 use crate::frozen::resolved_list::ResolvedList;
 use crate::frozen::stored_lists::{StoredColumn, StoredLists};
 use crate::net::{Effect, Net};
@@ -21,13 +23,18 @@ use evergraph_graph::topology::{Piece, Projection, Visit, Weight};
 use evergraph_graph::value::Value;
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_storage::engine::FreezeRequest;
+use evergraph_storage::record::RecordKey;
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::view::GroupBits;
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The lists of one side, by group.
 pub type FrozenSide<S> = Vec<Box<[FrozenList<S>]>>;
+
+/// What memory for lists with fewer edges than are stored is reserved for.
+const LEFT_OUT: &str = "lists without what was left out";
 
 /// Edges whose weights are converted between two looks at the column.
 const CONVERTED_AT_ONCE: usize = 1 << 16;
@@ -73,14 +80,62 @@ pub trait FreezeSegment {
     /// The lists below the records, whose neighbours all lie in groups.
     fn lists(&self) -> Result<Self::Lists>;
 
-    /// The lists that the records change, without weights: by keys alone.
-    fn fresh(&self) -> Result<Option<Box<FreshLists>>>;
+    /// What the records do to the lists, by keys alone.
+    fn changes(&self) -> Result<ListChanges>;
+
+    /// The error if the lists cannot have changed so, which says why.
+    fn inexact(&self, problem: String) -> Error;
 
     /// Calls `read` with what the records come to, by key.
     fn with_nets(&self, read: &mut dyn FnMut(&[Net]) -> Result<()>) -> Result<()>;
 
-    /// A copy of the lists after `nets`, with the properties `keys`.
-    fn copied(&self, keys: &[KeyId], nets: &[Net]) -> Result<EdgeBody>;
+    /// The lists as a body on the heap, with the properties `keys` at least.
+    fn body(&self, keys: &[KeyId]) -> Result<Arc<EdgeBody>>;
+}
+
+/// What records do to lists, by keys, which ascend.
+#[derive(Debug)]
+pub enum ListChanges {
+    /// They only add these.
+    Inserted(Vec<RecordKey>),
+    /// By how many edges each changes them.
+    Differences(Vec<(RecordKey, i64)>),
+}
+
+/// The chosen labels, where types of edges leave them.
+pub(crate) struct LabelScope<'a> {
+    choice: ListChoice,
+    /// Whether a group has one of the labels.
+    groups: Vec<bool>,
+    /// What earlier snapshots left.
+    lists: Option<&'a LabelLists>,
+}
+
+impl<'a> LabelScope<'a> {
+    /// The scope of a projection that chooses labels. Cost: a look at each group.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub(crate) fn of(
+        source: &impl FreezeSource,
+        projection: &Projection,
+        lists: Option<&'a LabelLists>,
+    ) -> Result<Option<Self>> {
+        let Some(labels) = &projection.labels else { return Ok(None) };
+        let has = |group| Ok(source.label(group)?.is_some_and(|label| labels.contains(&label)));
+        let groups = (0..source.group_count()).map(|group| has(GroupId(group))).collect::<Result<_>>()?;
+        let keys = projection.weight.iter().map(|weight| weight.key).collect();
+        let choice = ListChoice { labels: labels.clone(), keys };
+        if let Some(lists) = lists {
+            lists.begin(&choice);
+        }
+        Ok(Some(Self { choice, groups, lists }))
+    }
+
+    #[inline]
+    fn contains(&self, vertex: u32) -> bool {
+        self.groups.get(VertexId(vertex).group().0 as usize).is_some_and(|has_label| *has_label)
+    }
 }
 
 /// How the sides of a projection are frozen.
@@ -89,6 +144,8 @@ pub(crate) struct Freezer<'a, S> {
     pub(crate) request: FreezeRequest<'a>,
     /// The vertices in scope.
     pub(crate) scope: &'a VertexSet,
+    /// What the lists of types that leave the chosen labels are cut down to.
+    pub(crate) labels: Option<LabelScope<'a>>,
     pub(crate) reservations: Mutex<Vec<Reservation>>,
 }
 
@@ -156,48 +213,120 @@ impl<S: FreezeSource> Freezer<'_, S> {
         of: Frozen,
     ) -> Result<FrozenList<S::Lists>> {
         let projection = self.projection();
-        let leaves_out =
-            projection.vertices.is_some() || !projection.edges.is_empty() || self.leaves_scope(of.edge_type);
-        if self.weight().is_none() && !leaves_out {
-            return FrozenList::new(segment.lists()?, ListWeights::None, segment.fresh()?);
+        if projection.vertices.is_some() || !projection.edges.is_empty() {
+            return self.filtered(segment, of);
         }
-        let mut list = None;
+        let labels = self.labels.as_ref().filter(|_| self.leaves_scope(of.edge_type));
+        let store = match labels {
+            Some(labels) => self.within(segment, labels)?,
+            None => segment.lists()?,
+        };
+        if self.weight().is_none() {
+            let fresh = Self::fresh(segment, &store, labels)?;
+            return FrozenList::new(store, ListWeights::None, fresh);
+        }
+        let weights = self.weights(&store, of)?;
+        let mut fresh = None;
         segment.with_nets(&mut |nets| {
-            list = Some(match leaves_out {
-                true => self.filtered(segment, nets, of)?,
-                false => {
-                    let store = segment.lists()?;
-                    let weights = self.weights(&store, of)?;
-                    let fresh = self.weighted(&store, nets, of, &weights)?;
-                    FrozenList::new(store, weights, fresh)?
-                }
-            });
+            fresh = self.weighted(&store, nets, of, &weights, labels)?;
             Ok(())
         })?;
-        Ok(list.expect("`with_nets` calls back or fails"))
+        FrozenList::new(store, weights, fresh)
+    }
+
+    /// What the lists of a segment have within the labels.
+    fn within(
+        &self,
+        segment: &dyn FreezeSegment<Lists = S::Lists>,
+        labels: &LabelScope<'_>,
+    ) -> Result<S::Lists> {
+        let stored = segment.lists()?;
+        let body = stored.identity();
+        let within = match labels.lists.and_then(|lists| lists.get(&labels.choice, &body)) {
+            Some(within) => within,
+            None => {
+                let bytes = stored.lists()?.edges_count() * 12;
+                let reservation = self.request.budget.reserve(LEFT_OUT, bytes as u64)?;
+                let within = self.made_within(segment, stored.lists()?, labels)?;
+                let is_kept = labels.lists.is_some_and(|lists| lists.keep(&labels.choice, &body, &within));
+                if !is_kept && matches!(within, Within::Part(_)) {
+                    self.reservations.lock().push(reservation);
+                }
+                within
+            }
+        };
+        Ok(match within {
+            Within::Whole => stored,
+            Within::Part(part) => S::Lists::of_copy(part),
+        })
+    }
+
+    fn made_within(
+        &self,
+        segment: &dyn FreezeSegment<Lists = S::Lists>,
+        lists: EdgeLists<'_>,
+        labels: &LabelScope<'_>,
+    ) -> Result<Within> {
+        if lists.neighbors().iter().all(|neighbor| labels.contains(*neighbor)) {
+            return Ok(Within::Whole);
+        }
+        let keys = &labels.choice.keys;
+        let body = segment.body(keys)?;
+        let part = body.filtered(keys, |_, at| labels.contains(body.neighbors()[at]));
+        Ok(Within::Part(Arc::new(part)))
+    }
+
+    /// The lists of `store` that records change, of edges within the labels, without weights.
+    fn fresh(
+        segment: &dyn FreezeSegment<Lists = S::Lists>,
+        store: &S::Lists,
+        labels: Option<&LabelScope<'_>>,
+    ) -> Result<Option<Box<FreshLists>>> {
+        match segment.changes()? {
+            ListChanges::Inserted(mut keys) => {
+                if let Some(labels) = labels {
+                    keys.retain(|key| labels.contains(key.neighbor()));
+                }
+                Ok(FreshLists::of_inserted(&keys))
+            }
+            ListChanges::Differences(mut differences) => {
+                if let Some(labels) = labels {
+                    differences.retain(|(key, _)| labels.contains(key.neighbor()));
+                }
+                let fresh = FreshLists::of_differences(store.lists()?, &differences);
+                fresh.map_err(|problem| segment.inexact(problem))
+            }
+        }
     }
 
     /// A copy of the edges that have both ends in scope and satisfy the filters.
     fn filtered(
         &self,
         segment: &dyn FreezeSegment<Lists = S::Lists>,
-        nets: &[Net],
         of: Frozen,
     ) -> Result<FrozenList<S::Lists>> {
         let filters = &self.projection().edges;
-        let bytes = (segment.lists()?.lists()?.edges_count() + nets.len()) * 12;
-        self.reserve("lists without what was left out", bytes)?;
-        let keys = filters.iter().map(|filter| filter.key).chain(self.weight().map(|weight| weight.key));
-        let body = segment.copied(&keys.collect::<Vec<_>>(), nets)?;
-        let columns: Vec<_> = filters.iter().map(|filter| (filter, body.column(filter.key))).collect();
-        let kept = body.filtered(|row, at| {
+        let weight: Vec<KeyId> = self.weight().iter().map(|weight| weight.key).collect();
+        let keys: Vec<KeyId> = filters.iter().map(|filter| filter.key).chain(weight.clone()).collect();
+        let stored = segment.lists()?.lists()?.edges_count();
+        let mut body = None;
+        segment.with_nets(&mut |nets| {
+            self.reserve(LEFT_OUT, (stored + nets.len()) * 12)?;
+            let before = segment.body(&keys)?;
+            body = Some(if nets.is_empty() { before } else { Arc::new(before.copied(nets)) });
+            Ok(())
+        })?;
+        let body = body.expect("`with_nets` calls back or fails");
+        let columns: Vec<_> =
+            filters.iter().map(|filter| (filter, EdgeBody::column(&body, filter.key))).collect();
+        let kept = body.filtered(&weight, |row, at| {
             self.scope.contains(VertexId::new(of.group, row).0)
                 && self.scope.contains(body.neighbors()[at])
                 && columns
                     .iter()
                     .all(|(filter, column)| filter.holds(column.and_then(|column| column.get(at)).as_ref()))
         });
-        let store = S::Lists::of_copy(kept);
+        let store = S::Lists::of_copy(Arc::new(kept));
         let weights = self.weights(&store, of)?;
         FrozenList::new(store, weights, None)
     }
@@ -242,13 +371,15 @@ impl<S: FreezeSource> Freezer<'_, S> {
         Ok(own.into())
     }
 
-    /// As [`FreshLists::of_differences`], with weights: a row whose weights change is merged anew too.
+    /// As [`FreshLists::of_differences`], of edges within the labels, with weights: a row whose weights change is merged anew
+    /// too.
     fn weighted(
         &self,
         store: &S::Lists,
         nets: &[Net],
         of: Frozen,
         weights: &ListWeights<<S::Lists as StoredLists>::Column>,
+        labels: Option<&LabelScope<'_>>,
     ) -> Result<Option<Box<FreshLists>>> {
         let (lists, weights) = (store.lists()?, weights.floats()?);
         if let Some(net) = nets.last()
@@ -257,6 +388,8 @@ impl<S: FreezeSource> Freezer<'_, S> {
             let text = format!("a record of group {} is of row {}", of.group.0, net.key.row());
             return Err(Error::new(ErrorKind::Corrupt, text));
         }
+        let is_in = |net: &&Net| labels.is_none_or(|labels| labels.contains(net.key.neighbor()));
+        let nets: Vec<&Net> = nets.iter().filter(is_in).collect();
         let mut fresh = FreshLists::new();
         for of_row in nets.chunk_by(|a, b| a.key.row() == b.key.row()) {
             let row = of_row[0].key.row();
@@ -411,7 +544,7 @@ impl<S: FreezeSource> Freezer<'_, S> {
         let list = |((neighbors, weights), degrees): (Side, &[u32])| -> Result<Box<[FrozenList<S::Lists>]>> {
             let body = EdgeBody::new(degrees, neighbors.into(), Box::default(), Vec::new());
             let weights = if is_weighted { ListWeights::Own(weights.into()) } else { ListWeights::None };
-            Ok(Box::from([FrozenList::new(S::Lists::of_copy(body), weights, None)?]))
+            Ok(Box::from([FrozenList::new(S::Lists::of_copy(Arc::new(body)), weights, None)?]))
         };
         lists.map(list).collect()
     }

@@ -10,9 +10,9 @@
 //! A visit costs what a static CSR costs, plus one bit test a row and one more piece for each row
 //! with fresh edges. Freezing costs a look at each segment and a sort of the records on top; weights
 //! that are not a plain array of f64 cost a pass, and weights on the in side a transposition of the
-//! out side (the in side keeps no properties). Edges that leave the projection's labels are left out
-//! by copying the lists of the types that can leave them: the catalogue knows which. A choice of
-//! vertices or edges within labels and types copies all lists.
+//! out side (the in side keeps no properties). Where types of edges leave the projection's labels, as the
+//! catalogue knows, lists without those edges stand for the stored ones: made once for a body, and kept while it is
+//! there ([`crate::frozen::label_lists`]). A choice of vertices or edges within labels and types copies all lists.
 //!
 //! Stored lists stay as long as somebody has them, so that this outlives its snapshot.
 //!
@@ -20,8 +20,9 @@
 //! latter: no degree is compared.
 
 use crate::frozen::dense_list::DenseList;
-use crate::frozen::freezer::{FreezeSource, Freezer, FrozenSide};
+use crate::frozen::freezer::{FreezeSource, Freezer, FrozenSide, LabelScope};
 use crate::frozen::frozen_list::FrozenList;
+use crate::frozen::label_lists::LabelLists;
 use crate::frozen::resolved_list::ResolvedList;
 use crate::frozen::stored_lists::StoredLists;
 use evergraph_graph::budget::Reservation;
@@ -55,18 +56,25 @@ const WORTH_RESOLVING: usize = 4;
 type GroupLists<'a, S> = (&'a [FrozenList<S>], &'a [FrozenList<S>]);
 
 impl<S: StoredLists> FrozenGraph<S> {
-    /// Resolves each segment of a projection once, as of the moment that `source` shows, which the caller keeps open.
+    /// Resolves each segment of a projection once, as of the moment that `source` shows, which the caller keeps open. What
+    /// is made of bodies for labels is kept in `lists`, if there are some.
     ///
     /// # Errors
     /// `invalid` if an edge's weight is missing or no number, `limit` if the budget refuses, `cancelled`, and those of the
     /// source.
-    pub fn new(source: &impl FreezeSource<Lists = S>, request: &FreezeRequest<'_>) -> Result<Self> {
+    pub fn new(
+        source: &impl FreezeSource<Lists = S>,
+        lists: Option<&LabelLists>,
+        request: &FreezeRequest<'_>,
+    ) -> Result<Self> {
         let projection = request.projection;
         let groups = source.group_count();
         let bound = groups.saturating_mul(GROUP_SIZE);
         let mut reservations = vec![request.budget.reserve("the set of vertices", u64::from(bound) / 8)?];
         let vertices = scope(source, request, groups, bound)?;
-        let freezer = Freezer { source, request: *request, scope: &vertices, reservations: Mutex::default() };
+        let labels = LabelScope::of(source, projection, lists)?;
+        let freezer =
+            Freezer { source, request: *request, scope: &vertices, labels, reservations: Mutex::default() };
         // Only the out side has properties.
         let reads_properties = projection.weight.is_some() || !projection.edges.is_empty();
         let needs_out = projection.direction != Direction::In || reads_properties;

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! stored_lists    what freezing asks of an engine's bodies
+//! label_lists     what bodies have within some labels, kept for the next snapshot
 //! fresh_lists     the lists of rows that records change on top of a body
 //! frozen_list     both of one segment, with weights;         resolved_list: the same as borrowed arrays
 //! dense_list      the loops that algorithms spend their time in
@@ -15,6 +16,7 @@ pub mod freezer;
 pub mod fresh_lists;
 pub mod frozen_graph;
 pub mod frozen_list;
+pub mod label_lists;
 pub mod resolved_list;
 pub mod shared_list;
 pub mod stored_lists;

@@ -7,6 +7,7 @@
 
 use crate::edge_body::EdgeBody;
 use crate::edge_lists::EdgeLists;
+use crate::frozen::label_lists::BodyIdentity;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::KeyId;
 use evergraph_graph::packed_column::column::PackedColumn;
@@ -22,8 +23,11 @@ pub trait StoredLists: Send + Sync + Sized {
     /// The values of one property.
     type Column: StoredColumn;
 
-    /// Lists that were made for one freeze.
-    fn of_copy(body: EdgeBody) -> Self;
+    /// Lists that were made of an engine's, without edges that are left out.
+    fn of_copy(body: Arc<EdgeBody>) -> Self;
+
+    /// What the body is known by.
+    fn identity(&self) -> BodyIdentity;
 
     /// The lists. Cost: constant, since each visit of a group asks.
     fn lists(&self) -> Result<EdgeLists<'_>>;
@@ -76,8 +80,12 @@ impl<'a> ColumnPart<'a> {
 impl StoredLists for Arc<EdgeBody> {
     type Column = Arc<PackedColumn>;
 
-    fn of_copy(body: EdgeBody) -> Self {
-        Self::new(body)
+    fn of_copy(body: Self) -> Self {
+        body
+    }
+
+    fn identity(&self) -> BodyIdentity {
+        Self::clone(self)
     }
 
     #[inline]

@@ -13,6 +13,7 @@ use crate::extents::table::{ExtentOptions, Extents, Reuse};
 use crate::files::batch::StoredRun;
 use crate::files::section::{NamedIndexes, NamedSegment, Section};
 use crate::files::segment_id::SegmentId;
+use crate::run::merge_sorted_runs;
 use crate::shared_record::SharedRecord;
 use evergraph_graph::id::KeyId;
 use evergraph_graph::timestamp::Timestamp;
@@ -125,8 +126,7 @@ fn read_runs(
         after = newest.unwrap_or(after);
         records.extend(own);
     }
-    // The stable sort finds the runs, and merges them.
-    records.sort();
+    merge_sorted_runs(&mut records);
     Ok((named, records))
 }
 

@@ -8,6 +8,8 @@
 //! ```
 //!
 //! A body that is going to be replaced was settled: it is all that there is of its segment.
+//!
+//! A load that isn't installed, because it was cancelled or failed, leaves no array file that it made.
 
 use crate::body_store::body_writer::BodyWriter;
 use crate::body_store::stored_body::{StoredBody, StoredColumns};
@@ -16,6 +18,7 @@ use crate::engine::groups::id_of;
 use crate::engine::index_fill::{FilledEntries, MappedIndexFill, used_up};
 use crate::engine::install::{LoadedGraph, LoadedSegment, PreparedInstall, SegmentHome};
 use crate::entries::entry::EntryForm;
+use crate::extents::table::Extents;
 use crate::files::segment_id::SegmentId;
 use crate::group::SegmentSubject;
 use crate::merge::BuiltBody;
@@ -75,11 +78,34 @@ impl LoadTarget for MappedGraph {
     }
 }
 
+/// Array files that were made since a load began: those without extents are removed when this is dropped, after all that may
+/// hold one of the load's.
+#[derive(Debug)]
+struct NewArrayFiles {
+    extents: Arc<Extents>,
+    first: u64,
+}
+
+impl NewArrayFiles {
+    fn new(extents: &Arc<Extents>) -> Self {
+        Self { extents: Arc::clone(extents), first: extents.next_number() }
+    }
+}
+
+impl Drop for NewArrayFiles {
+    fn drop(&mut self) {
+        // What ended the load says more than a file that stays until the next checkpoint.
+        let _ = self.extents.remove_empty_files_from(self.first);
+    }
+}
+
 /// A load that is built, and not installed yet.
 #[derive(Debug)]
 pub struct BuiltLoad {
+    // In this order: bodies go before the files that they lie in.
     install: PreparedInstall,
     staged: StagedSource,
+    _files: NewArrayFiles,
     graph: Arc<MappedGraph>,
 }
 
@@ -93,12 +119,14 @@ impl BuiltLoad {
         plan: &LoadPlan<'_>,
         progress: &mut OnLoadProgress<'_>,
     ) -> Result<Self> {
+        // Dropped after `build`, whatever the error.
+        let files = NewArrayFiles::new(graph.extents());
         let loaded = LoadedGraph { base: plan.numbers.base, labels: BTreeMap::new(), segments: Vec::new() };
         let mut build = LoadBuild { graph, plan, loaded, staged: StagedSource::default() };
         match build.run(progress) {
             Ok(()) => {
                 let install = graph.prepare_install(build.loaded)?;
-                Ok(Self { install, staged: build.staged, graph: Arc::clone(graph) })
+                Ok(Self { install, staged: build.staged, _files: files, graph: Arc::clone(graph) })
             }
             Err(error) => {
                 graph.give_up_load(&build.loaded);

@@ -14,6 +14,7 @@ use crate::files::segment_id::{INDEXES, SegmentId};
 use crate::index_table::StoredIndexState;
 use crate::merge::LiveMergeOutcome;
 use crate::retired::KeptSnapshot;
+use crate::run::merge_sorted_runs;
 use crate::segment::LiveSegment;
 use crate::segment_state::SegmentState;
 use crate::shared_record::{PlacedRecord, SharedRecord, properties_at};
@@ -115,7 +116,7 @@ impl CheckpointVersion for SegmentVersionView<'_> {
             let properties = properties_at(shared, properties).map_err(CheckpointError::Refused)?;
             records.push(SharedRecord { key, stamp, properties });
         }
-        records.sort_unstable();
+        merge_sorted_runs(&mut records);
         Ok(records)
     }
 }

@@ -71,6 +71,21 @@ impl MappedGraph {
         merged
     }
 
+    /// The same of all that is readable now, by itself or by the thread that is about it.
+    ///
+    /// # Errors
+    /// As [`MappedGraph::merge`].
+    pub fn merge_now(&self, segment: &Arc<LiveSegment>) -> Result<()> {
+        // A merge that was under way may have begun too early; one that follows it has not.
+        for _ in 0..2 {
+            match self.merge(segment)? {
+                LiveMergeOutcome::Done { .. } | LiveMergeOutcome::Nothing => break,
+                LiveMergeOutcome::Busy | LiveMergeOutcome::Overtaken => segment.wait_for_body(),
+            }
+        }
+        Ok(())
+    }
+
     /// So many records are part of bodies, and wait no longer.
     pub(crate) fn count_merged(&self, records: usize) {
         self.counters().records.fetch_sub(records as u64, Ordering::Relaxed);

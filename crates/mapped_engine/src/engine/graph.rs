@@ -26,6 +26,7 @@ use crate::shared_catalogue::CatalogueWriter;
 use crate::version::BodyPlace;
 use crate::view::source::{LiveSource, type_and_side};
 use evergraph_bodies::counters::Counters;
+use evergraph_bodies::frozen::label_lists::LabelLists;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, GroupId, LabelId};
 use evergraph_graph::timestamp::Timestamp;
@@ -52,11 +53,12 @@ pub struct MappedGraph {
     indexes: IndexTable,
     options: MappedOptions,
     budget: Arc<MemoryBudget>,
+    label_lists: Arc<LabelLists>,
 }
 
 impl MappedGraph {
     /// A graph without groups in `live`, which was made for this process, and `extents`, both of `directory`. Builds of indexes
-    /// take memory of `budget`.
+    /// and what snapshots leave for the next take memory of `budget`.
     #[must_use]
     pub fn new(
         timeline: Arc<Timeline>,
@@ -85,6 +87,7 @@ impl MappedGraph {
             catalogue: CatalogueWriter::default(),
             indexes: IndexTable::default(),
             options,
+            label_lists: LabelLists::new(&budget),
             budget,
         }
     }
@@ -192,6 +195,12 @@ impl MappedGraph {
     #[must_use]
     pub fn budget(&self) -> &MemoryBudget {
         &self.budget
+    }
+
+    /// What snapshots leave for the next ones to freeze.
+    #[must_use]
+    pub fn label_lists(&self) -> &LabelLists {
+        &self.label_lists
     }
 
     /// The names that other processes see.
@@ -309,9 +318,9 @@ impl MappedGraph {
     pub fn merge_everything(&self) -> Result<()> {
         let mut answer = Ok(());
         self.groups.for_each_segment(|segment| {
-            let merged = self.merge(segment);
+            let merged = self.merge_now(segment);
             if answer.is_ok() {
-                answer = merged.map(|_| ());
+                answer = merged;
             }
             true
         });

@@ -241,7 +241,8 @@ impl Engine for MappedEngine {
         timestamp: Timestamp,
         request: &FreezeRequest<'_>,
     ) -> Result<FrozenGraph> {
-        FrozenGraph::new(&MappedView::new(self.graph.source(), timestamp), request)
+        let view = MappedView::new(self.graph.source(), timestamp);
+        FrozenGraph::new(&view, Some(self.graph.label_lists()), request)
     }
 
     fn open_group(&self, group: GroupId, label: LabelId) {

@@ -24,6 +24,7 @@ use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::sync::Mutex;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
+use std::ops::RangeBounds;
 use std::sync::{Arc, OnceLock};
 
 /// Sizes of array files.
@@ -384,18 +385,41 @@ impl Extents {
     /// What the system says.
     pub fn remove_empty_files(&self) -> Result<u64, CheckpointError> {
         let mut files = self.files.lock();
-        let newest = files.by_number.keys().next_back().copied();
+        let newest = files.by_number.keys().next_back().copied().unwrap_or(0);
+        self.remove_empty(&mut files, ..newest)
+    }
+
+    /// Removes files without extents whose number is at least `number`, the newest among them; the number of them. With what
+    /// [`Extents::next_number`] was before something was written, nothing is left of that once it is given back: the next file
+    /// is no larger either.
+    ///
+    /// # Errors
+    /// What the system says. What can't be removed goes with [`Extents::remove_empty_files`], or at the next opening.
+    pub fn remove_empty_files_from(&self, number: u64) -> Result<u64, CheckpointError> {
+        let mut files = self.files.lock();
+        let removed = self.remove_empty(&mut files, number..)?;
+        if removed > 0 {
+            let due = files.by_number.values().map(|file| self.grown(file.mapping().length())).max();
+            let due = due.unwrap_or(0).max(self.options.first_file_bytes);
+            files.next_bytes = files.next_bytes.min(due);
+        }
+        Ok(removed)
+    }
+
+    /// Removes those of `numbers` that have no extents. Nobody is about to write into one: who takes bytes of it has the table's lock.
+    fn remove_empty(
+        &self,
+        files: &mut Files,
+        numbers: impl RangeBounds<u64>,
+    ) -> Result<u64, CheckpointError> {
         let unit = self.directory.write_unit().bytes();
         let is_empty = |file: &ArrayFile| {
             let length = file.mapping().length();
             file.is_writable() && file.space().free_bytes() == length - length % unit
         };
-        let empty: Vec<u64> = files
-            .by_number
-            .values()
-            .filter(|file| Some(file.number()) != newest && is_empty(file))
-            .map(|file| file.number())
-            .collect();
+        let of_numbers = files.by_number.range(numbers);
+        let empty: Vec<u64> =
+            of_numbers.filter(|(_, file)| is_empty(file)).map(|(number, _)| *number).collect();
         for number in &empty {
             self.directory.remove(&file_name(*number))?;
             files.by_number.remove(number);

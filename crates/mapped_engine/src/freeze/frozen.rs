@@ -10,11 +10,10 @@ use crate::view::layer::{Layer, record_ref};
 use crate::view::mapped_view::MappedView;
 use crate::view::source::type_and_side;
 use evergraph_bodies::edge_body::EdgeBody;
-use evergraph_bodies::frozen::freezer::{FreezeSegment, FreezeSource, FreezeVisitor};
-use evergraph_bodies::frozen::fresh_lists::FreshLists;
+use evergraph_bodies::frozen::freezer::{FreezeSegment, FreezeSource, FreezeVisitor, ListChanges};
 use evergraph_bodies::frozen::frozen_graph;
 use evergraph_bodies::net::{Net, nets};
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, KeyId, LabelId, TypeId};
 use evergraph_storage::record::{Operation, RecordKey};
 use evergraph_storage::view::{GroupBits, View};
@@ -101,16 +100,18 @@ impl FreezeSegment for BoundedLayer<'_> {
         Ok(MappedLists::Place(Arc::clone(body)))
     }
 
-    fn fresh(&self) -> Result<Option<Box<FreshLists>>> {
+    fn changes(&self) -> Result<ListChanges> {
         let stamps = self.layer.stamps(&ALL_KEYS)?;
         self.check(stamps.iter().map(|(key, _)| *key))?;
         let only_inserts = stamps.iter().all(|(_, stamp)| stamp.operation() == Operation::Insert);
         if only_inserts && stamps.is_sorted_by(|a, b| a.0 < b.0) {
-            let keys: Vec<RecordKey> = stamps.into_iter().map(|(key, _)| key).collect();
-            return Ok(FreshLists::of_inserted(&keys));
+            return Ok(ListChanges::Inserted(stamps.into_iter().map(|(key, _)| key).collect()));
         }
-        let fresh = FreshLists::of_differences(self.layer.body().edges()?, &Layer::differences(&stamps));
-        fresh.map_err(|problem| self.layer.damaged(problem))
+        Ok(ListChanges::Differences(Layer::differences(&stamps)))
+    }
+
+    fn inexact(&self, problem: String) -> Error {
+        self.layer.damaged(problem)
     }
 
     fn with_nets(&self, read: &mut dyn FnMut(&[Net]) -> Result<()>) -> Result<()> {
@@ -120,8 +121,7 @@ impl FreezeSegment for BoundedLayer<'_> {
         read(&nets)
     }
 
-    fn copied(&self, keys: &[KeyId], nets: &[Net]) -> Result<EdgeBody> {
-        let body = self.layer.body().to_edge_body(|key| keys.contains(&key))?;
-        Ok(if nets.is_empty() { body } else { body.copied(nets) })
+    fn body(&self, keys: &[KeyId]) -> Result<Arc<EdgeBody>> {
+        Ok(Arc::new(self.layer.body().to_edge_body(|key| keys.contains(&key))?))
     }
 }

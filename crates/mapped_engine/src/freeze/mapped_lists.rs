@@ -4,6 +4,7 @@ use crate::body_store::stored_body::StoredBody;
 use crate::body_store::stored_column::StoredColumn;
 use evergraph_bodies::edge_body::EdgeBody;
 use evergraph_bodies::edge_lists::EdgeLists;
+use evergraph_bodies::frozen::label_lists::BodyIdentity;
 use evergraph_bodies::frozen::stored_lists::{self, ColumnPart, StoredLists};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::KeyId;
@@ -17,7 +18,7 @@ pub enum MappedLists {
     /// The body of the segment, in place.
     Place(Arc<StoredBody>),
     /// In the heap.
-    Copy(Box<EdgeBody>),
+    Copy(Arc<EdgeBody>),
 }
 
 /// The values of one property of these lists.
@@ -32,22 +33,29 @@ pub enum MappedColumn {
 impl StoredLists for MappedLists {
     type Column = MappedColumn;
 
-    fn of_copy(body: EdgeBody) -> Self {
-        Self::Copy(Box::new(body))
+    fn of_copy(body: Arc<EdgeBody>) -> Self {
+        Self::Copy(body)
+    }
+
+    fn identity(&self) -> BodyIdentity {
+        match self {
+            Self::Place(body) => Arc::clone(body) as BodyIdentity,
+            Self::Copy(body) => Arc::clone(body) as BodyIdentity,
+        }
     }
 
     #[inline]
     fn lists(&self) -> Result<EdgeLists<'_>> {
         match self {
             Self::Place(body) => Ok(body.edges()?),
-            Self::Copy(body) => Ok(body.lists()),
+            Self::Copy(body) => StoredLists::lists(body),
         }
     }
 
     fn column(&self, key: KeyId) -> Result<Option<MappedColumn>> {
         Ok(match self {
             Self::Place(body) => body.column(key).map(|column| MappedColumn::Place(Arc::clone(column))),
-            Self::Copy(body) => body.column(key).map(|column| MappedColumn::Copy(Arc::clone(column))),
+            Self::Copy(body) => StoredLists::column(body, key)?.map(MappedColumn::Copy),
         })
     }
 }

@@ -142,7 +142,8 @@ impl Engine for MappedReader {
         timestamp: Timestamp,
         request: &FreezeRequest<'_>,
     ) -> Result<FrozenGraph> {
-        let frozen = FrozenGraph::new(&MappedView::new(pin.source(), timestamp), request)?;
+        // Each snapshot opens its bodies anew: nothing would be found again.
+        let frozen = FrozenGraph::new(&MappedView::new(pin.source(), timestamp), None, request)?;
         Ok(match &pin.0 {
             // Its lists lie in bodies that the slot keeps.
             Ok(pinned) => frozen.keeping(Arc::clone(pinned)),

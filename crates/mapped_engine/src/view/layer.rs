@@ -4,7 +4,7 @@
 
 use crate::body_store::stored_body::StoredBody;
 use crate::files::segment_id::SegmentId;
-use crate::run::RunRecords;
+use crate::run::{RunRecords, merge_sorted_runs};
 use crate::shared_record::SharedRecord;
 use crate::tail::TailRecords;
 use crate::version::{ALL_KEYS, SegmentVersion};
@@ -126,8 +126,7 @@ impl<'a> Layer<'a> {
         if let Some(tail) = self.tail()? {
             found.extend(tail.stamps().filter(|(key, stamp)| keys.contains(key) && self.sees(*stamp)));
         }
-        // The stable sort finds the runs, and merges them.
-        found.sort();
+        merge_sorted_runs(&mut found);
         Ok(found)
     }
 

@@ -1,7 +1,7 @@
 //! Whole stores: loads, backups, checks, salvage, and opening again.
 
-use crate::support::Graph;
-use evergraph_graph::error::{ErrorKind, Result};
+use crate::support::{Graph, files};
+use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::load::{EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
 use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
@@ -10,6 +10,7 @@ use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView as _;
 use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_mapped_engine::files::section::Section;
+use evergraph_storage::bulk::load::LoadProgress;
 use evergraph_storage::checkpoint::check::check_files;
 use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::durable_engine::DurableEngine;
@@ -85,6 +86,40 @@ fn a_load_is_there_after_a_power_cut_and_passes_the_check() {
     assert_eq!(graph(&again).vertices.len(), 2 * PEOPLE as usize);
     assert!(again.check(&mut go_on).unwrap().is_healthy());
     again.close().unwrap();
+}
+
+/// Cancelled before bodies are written, cancelled when all of them are, and refused for a value that two of its rows share.
+#[test]
+fn a_load_that_is_not_installed_leaves_no_file() {
+    let directory = MemoryDirectory::new("db");
+    let store = open(&directory).unwrap();
+    let before = files(&directory);
+    let twice = vec![VertexBlock { rows: 9, columns: vec![packed(0..9)] }; 2];
+    let people = VertexTable::new("Person", vec![("id".into(), ValueType::I64)], twice).unique_key("id");
+    let ambiguous = Load { vertices: vec![people], edges: Vec::new() };
+    let whole = load();
+    for (load, steps_max, kind) in [
+        (&whole, 0, ErrorKind::Cancelled),
+        (&whole, 2, ErrorKind::Cancelled),
+        (&ambiguous, usize::MAX, ErrorKind::Invalid),
+    ] {
+        let (mut steps, mut has_files) = (0, false);
+        let mut building = |_: LoadProgress| {
+            has_files = files(&directory) != before;
+            if steps == steps_max {
+                return Err(Error::new(ErrorKind::Cancelled, "enough"));
+            }
+            steps += 1;
+            Ok(())
+        };
+        let made = store.load_within(u64::MAX, load, &mut building, &mut |_| ControlFlow::Continue(()));
+        assert_eq!(made.unwrap_err().kind(), kind);
+        assert_eq!(has_files, steps > 0, "bodies are written when the last step is told");
+        assert_eq!(files(&directory), before, "{kind:?} after {steps} steps");
+    }
+    let made = store.load_within(u64::MAX, &whole, &mut |_| Ok(()), &mut |_| ControlFlow::Continue(()));
+    made.unwrap();
+    assert!(store.check(&mut go_on).unwrap().is_healthy());
 }
 
 #[test]

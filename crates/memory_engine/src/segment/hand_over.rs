@@ -162,6 +162,11 @@ impl<B: Body> Segment<B> {
         MergeOutcome::Done { displaced, retained, merged: count }
     }
 
+    /// Waits until a merge that is under way has ended.
+    pub fn wait_for_merge(&self) {
+        drop(self.merging.lock());
+    }
+
     /// Puts `layer` of a bulk load over the present, whose body it holds and which has no records: its
     /// base is above W and not published yet. Writers older than it get a conflict here, since there
     /// are no records to tell what it changed. Under the latch. Returns what was displaced, for the

@@ -1,0 +1,285 @@
+//! Label lists: what bodies have within some labels, kept for the next snapshot that asks for the same.
+//!
+//! ```text
+//! a choice   labels and weights: body ─ its lists without the edges that leave the labels, or
+//!                                       that no edge does, and the body's own lists serve
+//! a merge    makes a new body, of which nothing is kept yet
+//! ```
+//!
+//! A body never changes, and neither does the label of a group of vertices; so what was made of both stays true as long as the
+//! body is there. To analyse some labels again costs what changed since, not what there is.
+//!
+//! The memory is what nobody reserves: whoever does gets it. Lists that a topology reads stay, and count, until that is dropped.
+//!
+//! Concurrency: one lock, held for a look-up, or to drop what is old. Below it is only the budget's.
+
+use crate::body::{Body as _, BodyBytes};
+use crate::edge_body::EdgeBody;
+use evergraph_graph::id::{KeyId, LabelId};
+use evergraph_storage::memory_budget::{ElasticReservation, MemoryBudget, Shrink};
+use evergraph_storage::sync::Mutex;
+use std::any::Any;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+/// What a body is known by: nothing else is at its address while anybody refers to it.
+pub type BodyIdentity = Arc<dyn Any + Send + Sync>;
+
+/// Choices of which lists are kept; the one that was asked for longest ago makes room for another.
+const CHOICES_MAX: usize = 4;
+/// What an entry takes beside its lists, in bytes: in the map, and what is left of a body that was dropped.
+const ENTRY_BYTES: u64 = 256;
+const PURPOSE: &str = "lists within labels";
+
+/// What lists are made for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct ListChoice {
+    /// The labels of both ends.
+    pub(crate) labels: Vec<LabelId>,
+    /// The properties that lists keep.
+    pub(crate) keys: Vec<KeyId>,
+}
+
+/// What a body has within the labels.
+#[derive(Clone, Debug)]
+pub(crate) enum Within {
+    /// No edge leaves them: the body's own lists serve.
+    Whole,
+    /// Its lists without those that do.
+    Part(Arc<EdgeBody>),
+}
+
+/// Lists of bodies within labels.
+pub struct LabelLists {
+    kept: Mutex<Vec<KeptChoice>>,
+    reservation: ElasticReservation,
+}
+
+/// The lists of one choice.
+struct KeptChoice {
+    choice: ListChoice,
+    /// By the address of the body.
+    lists: HashMap<usize, KeptLists>,
+}
+
+struct KeptLists {
+    of: Weak<dyn Any + Send + Sync>,
+    within: Within,
+    bytes: u64,
+}
+
+impl KeptLists {
+    /// Whether dropping it frees its memory.
+    fn is_unread(&self) -> bool {
+        // Others clone it under the lock, or have it already.
+        match &self.within {
+            Within::Whole => true,
+            Within::Part(part) => Arc::strong_count(part) == 1,
+        }
+    }
+}
+
+fn address(body: &BodyIdentity) -> usize {
+    Arc::as_ptr(body).addr()
+}
+
+impl LabelLists {
+    /// None yet; they take memory of `budget` that nobody reserves.
+    #[must_use]
+    pub fn new(budget: &MemoryBudget) -> Arc<Self> {
+        Arc::new_cyclic(|lists: &Weak<Self>| Self {
+            kept: Mutex::default(),
+            reservation: budget.elastic(PURPOSE, Weak::clone(lists) as Weak<dyn Shrink>),
+        })
+    }
+
+    /// What is kept of `body` for `choice`.
+    pub(crate) fn get(&self, choice: &ListChoice, body: &BodyIdentity) -> Option<Within> {
+        let kept = self.kept.lock();
+        let of_choice = kept.iter().find(|kept| kept.choice == *choice)?;
+        let lists = of_choice.lists.get(&address(body))?;
+        // While an entry refers to a body, dropped or not, no other one has its address.
+        Some(lists.within.clone())
+    }
+
+    /// Keeps what was made of `body`; whether it did, which it does not without memory, or if another thread was first.
+    pub(crate) fn keep(&self, choice: &ListChoice, body: &BodyIdentity, within: &Within) -> bool {
+        let of_part = match within {
+            Within::Whole => 0,
+            Within::Part(part) => {
+                let BodyBytes { topology, properties, orders } = part.bytes();
+                topology + properties + orders
+            }
+        };
+        let bytes = ENTRY_BYTES + of_part as u64;
+        let mut kept = self.kept.lock();
+        let Some(of_choice) = kept.iter_mut().find(|kept| kept.choice == *choice) else { return false };
+        if of_choice.lists.contains_key(&address(body)) || !self.reservation.grow(bytes) {
+            return false;
+        }
+        let lists = KeptLists { of: Arc::downgrade(body), within: within.clone(), bytes };
+        of_choice.lists.insert(address(body), lists);
+        true
+    }
+
+    /// Notes that a snapshot is about to ask for `choice`, and drops what was made of bodies that are gone.
+    ///
+    /// Cost: a look at each entry.
+    pub(crate) fn begin(&self, choice: &ListChoice) {
+        let mut kept = self.kept.lock();
+        let mut freed = 0;
+        let mut is_needed = |lists: &KeptLists| {
+            let goes = lists.of.strong_count() == 0 && lists.is_unread();
+            freed += if goes { lists.bytes } else { 0 };
+            !goes
+        };
+        kept.iter_mut().for_each(|of_choice| of_choice.lists.retain(|_, lists| is_needed(lists)));
+        match kept.iter().position(|kept| kept.choice == *choice) {
+            Some(at) => kept[..=at].rotate_right(1),
+            None => kept.insert(0, KeptChoice { choice: choice.clone(), lists: HashMap::new() }),
+        }
+        for of_choice in kept.iter_mut().skip(CHOICES_MAX) {
+            freed += of_choice.drop_unread(u64::MAX);
+        }
+        let mut place = 0;
+        kept.retain(|of_choice| {
+            place += 1;
+            place <= CHOICES_MAX || !of_choice.lists.is_empty()
+        });
+        self.reservation.release(freed);
+    }
+}
+
+impl KeptChoice {
+    /// Drops lists that nobody reads, until `bytes` are free; how many are.
+    fn drop_unread(&mut self, bytes: u64) -> u64 {
+        let mut freed = 0;
+        self.lists.retain(|_, lists| {
+            let goes = freed < bytes && lists.is_unread();
+            freed += if goes { lists.bytes } else { 0 };
+            !goes
+        });
+        freed
+    }
+}
+
+impl Shrink for LabelLists {
+    fn shrink(&self, bytes: u64) {
+        let mut kept = self.kept.lock();
+        let mut freed = 0;
+        for of_choice in kept.iter_mut().rev() {
+            if freed < bytes {
+                freed += of_choice.drop_unread(bytes - freed);
+            }
+        }
+        self.reservation.release(freed);
+    }
+}
+
+impl fmt::Debug for LabelLists {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "LabelLists({:?})", self.reservation)
+    }
+}
+
+#[cfg(all(test, not(any(shuttle, loom))))]
+mod tests {
+    use super::*;
+    use evergraph_graph::budget::Budget as _;
+
+    const NEIGHBORS: usize = 1000;
+
+    fn choice(label: u16) -> ListChoice {
+        ListChoice { labels: vec![LabelId(label)], keys: Vec::new() }
+    }
+
+    fn body() -> Arc<EdgeBody> {
+        Arc::new(EdgeBody::new(&[NEIGHBORS as u32], (0..NEIGHBORS as u32).collect(), Box::default(), vec![]))
+    }
+
+    fn identity(body: &Arc<EdgeBody>) -> BodyIdentity {
+        Arc::clone(body) as BodyIdentity
+    }
+
+    /// Room for two lists and a bit.
+    fn lists() -> (MemoryBudget, Arc<LabelLists>) {
+        let budget = MemoryBudget::new(2 * (NEIGHBORS as u64 * 4 + ENTRY_BYTES) + 100);
+        let lists = LabelLists::new(&budget);
+        lists.begin(&choice(1));
+        (budget, lists)
+    }
+
+    #[test]
+    fn what_was_kept_of_a_body_is_found_by_its_choice_alone() {
+        let (_, lists) = lists();
+        let (whole, split, part) = (body(), body(), body());
+        assert!(lists.keep(&choice(1), &identity(&whole), &Within::Whole));
+        assert!(lists.keep(&choice(1), &identity(&split), &Within::Part(Arc::clone(&part))));
+        assert!(matches!(lists.get(&choice(1), &identity(&whole)), Some(Within::Whole)));
+        let found = lists.get(&choice(1), &identity(&split));
+        assert!(matches!(found, Some(Within::Part(found)) if Arc::ptr_eq(&found, &part)));
+        assert!(lists.get(&choice(1), &identity(&part)).is_none());
+        assert!(lists.get(&choice(2), &identity(&split)).is_none());
+        let keys = ListChoice { keys: vec![KeyId(1)], ..choice(1) };
+        assert!(lists.get(&keys, &identity(&split)).is_none());
+        assert!(!lists.keep(&choice(1), &identity(&split), &Within::Whole), "another thread was first");
+        assert!(
+            !lists.keep(&choice(2), &identity(&split), &Within::Whole),
+            "nobody said that it is asked for"
+        );
+    }
+
+    #[test]
+    fn lists_go_with_their_body_when_nobody_reads_them() {
+        let (budget, lists) = lists();
+        let (first, part) = (body(), body());
+        assert!(lists.keep(&choice(1), &identity(&first), &Within::Part(Arc::clone(&part))));
+        let kept = budget.used_bytes();
+        assert!(kept > NEIGHBORS as u64 * 4);
+        lists.begin(&choice(1));
+        assert_eq!(budget.used_bytes(), kept, "the body is there");
+        drop(first);
+        lists.begin(&choice(1));
+        assert_eq!(budget.used_bytes(), kept, "a topology reads them");
+        drop(part);
+        lists.begin(&choice(1));
+        assert_eq!(budget.used_bytes(), 0);
+    }
+
+    #[test]
+    fn whoever_reserves_gets_the_memory_of_the_oldest_choice_that_nobody_reads() {
+        let (budget, lists) = lists();
+        let bodies = [body(), body(), body()];
+        assert!(lists.keep(&choice(1), &identity(&bodies[0]), &Within::Part(body())));
+        lists.begin(&choice(2));
+        assert!(lists.keep(&choice(2), &identity(&bodies[1]), &Within::Part(body())));
+        assert!(!lists.keep(&choice(2), &identity(&bodies[2]), &Within::Part(body())), "the budget is full");
+        let scores = budget.reserve("scores", 200).unwrap();
+        assert!(lists.get(&choice(1), &identity(&bodies[0])).is_none());
+        let read = lists.get(&choice(2), &identity(&bodies[1])).unwrap();
+        assert!(budget.reserve("scores", budget.limit_bytes() - 200).is_err());
+        drop(read);
+        assert!(budget.reserve("scores", budget.limit_bytes() - 200).is_ok());
+        assert!(lists.get(&choice(2), &identity(&bodies[1])).is_none());
+        drop(scores);
+        assert_eq!(budget.used_bytes(), 0);
+    }
+
+    #[test]
+    fn the_choice_that_was_asked_for_longest_ago_makes_room_for_another() {
+        let budget = MemoryBudget::new(u64::MAX);
+        let lists = LabelLists::new(&budget);
+        let whole = body();
+        for label in (0..CHOICES_MAX as u16).chain([0, CHOICES_MAX as u16]) {
+            lists.begin(&choice(label));
+            lists.keep(&choice(label), &identity(&whole), &Within::Whole);
+        }
+        let kept = |label: u16| lists.get(&choice(label), &identity(&whole)).is_some();
+        let expected: Vec<bool> = (0..=CHOICES_MAX as u16).map(|label| label != 1).collect();
+        assert_eq!((0..=CHOICES_MAX as u16).map(kept).collect::<Vec<_>>(), expected);
+        assert_eq!(budget.used_bytes(), CHOICES_MAX as u64 * ENTRY_BYTES);
+        drop(lists);
+        assert_eq!(budget.used_bytes(), 0);
+    }
+}

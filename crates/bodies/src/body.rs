@@ -13,6 +13,14 @@ pub struct BodyBytes {
     pub orders: usize,
 }
 
+impl BodyBytes {
+    /// All of them.
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.topology + self.properties + self.orders
+    }
+}
+
 /// What a kind of body must know. Two kinds: vertices and edges.
 pub trait Body: Send + Sync + Sized + 'static {
     /// Nothing there.

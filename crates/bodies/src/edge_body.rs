@@ -167,7 +167,7 @@ impl EdgeBody {
         let columns = || self.columns.iter().filter(|(key, _)| keys.contains(key));
         let has_more = !self.discriminators.is_empty() || columns().next().is_some();
         let mut neighbors = vec![0; self.neighbors.len()];
-        let (mut degrees, mut places, mut kept) = (Vec::new(), Vec::new(), 0);
+        let (mut degrees, mut places, mut kept) = (Vec::new(), Vec::<u32>::new(), 0);
         self.for_each_row(|row, range| {
             let before = kept;
             for at in range {
@@ -175,7 +175,7 @@ impl EdgeBody {
                 neighbors[kept] = self.neighbors[at];
                 let is_kept = keep(row, at);
                 if has_more && is_kept {
-                    places.push(at);
+                    places.push(at as u32);
                 }
                 kept += usize::from(is_kept);
             }
@@ -185,12 +185,15 @@ impl EdgeBody {
         neighbors.truncate(kept);
         let discriminators = match self.discriminators.is_empty() {
             true => Box::default(),
-            false => places.iter().map(|at| self.discriminators[*at]).collect(),
+            false => places.iter().map(|at| self.discriminators[*at as usize]).collect(),
         };
         let columns = columns().filter_map(|(key, column)| {
             let mut builder = PackedColumnBuilder::default();
             let stretches = places.chunk_by(|one, next| one + 1 == *next);
-            stretches.for_each(|places| builder.copy(Some(column), places[0]..places[0] + places.len()));
+            stretches.for_each(|places| {
+                let first = places[0] as usize;
+                builder.copy(Some(column), first..first + places.len());
+            });
             Some((*key, Arc::new(builder.finish()?)))
         });
         Self::new(&degrees, neighbors.into(), discriminators, columns.collect())

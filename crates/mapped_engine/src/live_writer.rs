@@ -17,7 +17,7 @@ use crate::group::SegmentSubject;
 use crate::group_blocks::{GroupBlocks, SegmentReference};
 use crate::live::Live;
 use crate::live_head::SLOTS_PER_PROCESS;
-use crate::merge::{BuiltBody, LiveMergeOutcome, MergedBody};
+use crate::merge::{BuiltBody, LiveMergeOutcome, MergeTurn, MergedBody};
 use crate::reserved_records::ReservedRecords;
 use crate::retired::{OwnSnapshots, RetiredList};
 use crate::segment::LiveSegment;
@@ -227,9 +227,10 @@ impl LiveWriter {
         &self,
         segment: &Arc<LiveSegment>,
         timeline: &Timeline,
+        turn: MergeTurn,
         build: impl FnOnce(BodyPlace, Timestamp, Vec<SharedRecord>) -> Result<MergedBody>,
     ) -> Result<LiveMergeOutcome> {
-        let merged = segment.merge_body(&self.memory(), timeline, &self.own, build);
+        let merged = segment.merge_body(&self.memory(), timeline, &self.own, turn, build);
         let merged = merged.map_err(|error| self.naming_the_oldest(error))?;
         if merged.is_done() {
             self.keep_past(segment);

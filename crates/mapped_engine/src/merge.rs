@@ -38,6 +38,15 @@ use evergraph_storage::transaction::latch::under_latch;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+/// What a merge does while another one of its segment is under way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MergeTurn {
+    /// Nothing.
+    OnlyIfFree,
+    /// It waits: what became readable since the other one began is merged, too.
+    Awaited,
+}
+
 /// What a merge did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LiveMergeOutcome {
@@ -133,13 +142,8 @@ impl LiveSegment {
         drop(self.merging_runs.lock());
     }
 
-    /// Waits until a merge into a body that is under way has ended.
-    pub fn wait_for_body(&self) {
-        drop(self.merging.lock());
-    }
-
     /// Takes what is readable into a new body, which `build` makes of the one before, the base that it gets, and the records
-    /// up to that, by (key, stamp).
+    /// up to that, by (key, stamp). If another such merge is under way, `turn` says whether to wait for it.
     ///
     /// # Errors
     /// Those of `build`; `corrupt` if another process stored into records; as [`LiveSegment::merge_runs`]. What was built is the
@@ -149,9 +153,14 @@ impl LiveSegment {
         memory: &SegmentMemory<'_>,
         timeline: &Timeline,
         own: &OwnSnapshots,
+        turn: MergeTurn,
         build: impl FnOnce(BodyPlace, Timestamp, Vec<SharedRecord>) -> Result<MergedBody>,
     ) -> Result<LiveMergeOutcome> {
-        let Some(_one) = self.merging.try_lock() else { return Ok(LiveMergeOutcome::Busy) };
+        let one = match turn {
+            MergeTurn::OnlyIfFree => self.merging.try_lock(),
+            MergeTurn::Awaited => Some(self.merging.lock()),
+        };
+        let Some(_one) = one else { return Ok(LiveMergeOutcome::Busy) };
         let snapshot = own.begin(memory.live);
         let base = snapshot.timestamp();
         let start = self.state();

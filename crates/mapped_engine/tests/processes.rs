@@ -35,7 +35,7 @@ use evergraph_mapped_engine::live_file::LiveFile;
 use evergraph_mapped_engine::live_head::LiveHead;
 use evergraph_mapped_engine::live_snapshot::LiveSnapshot;
 use evergraph_mapped_engine::live_writer::{CommitPart, LiveWriter};
-use evergraph_mapped_engine::merge::{BuiltBody, LiveMergeOutcome};
+use evergraph_mapped_engine::merge::{BuiltBody, LiveMergeOutcome, MergeTurn};
 use evergraph_mapped_engine::segment::LiveSegment;
 use evergraph_mapped_engine::shared_record::SharedRecord;
 use evergraph_mapped_engine::version::{ALL_KEYS, BodyPlace, SegmentVersion};
@@ -150,22 +150,23 @@ impl Writer {
         let segment = Arc::clone(&self.segment);
         self.writer.merge_runs(&segment, &self.timeline).unwrap();
         let mut built = None;
-        let merged = self.writer.merge_body(&segment, &self.timeline, |before, _, records| {
-            let mut state = match self.bodies.get(&before.extent) {
-                Some(extent) if before.bytes > 0 => keys_in(extent.payload()?),
-                _ => State::new(),
-            };
-            apply(&mut state, &records);
-            if state.is_empty() {
-                return Ok(BuiltBody { place: BodyPlace::default(), items: 0 }.into());
-            }
-            let payload: Vec<u8> = state.iter().flat_map(|key| key.to_le_bytes()).collect();
-            let extent = self.extents.write(header(payload.len() as u64), &payload)?;
-            let place = extent.place();
-            let place = BodyPlace { extent: place.packed().unwrap(), bytes: place.payload_bytes };
-            built = Some((place.extent, extent));
-            Ok(BuiltBody { place, items: state.len() }.into())
-        });
+        let merged =
+            self.writer.merge_body(&segment, &self.timeline, MergeTurn::OnlyIfFree, |before, _, records| {
+                let mut state = match self.bodies.get(&before.extent) {
+                    Some(extent) if before.bytes > 0 => keys_in(extent.payload()?),
+                    _ => State::new(),
+                };
+                apply(&mut state, &records);
+                if state.is_empty() {
+                    return Ok(BuiltBody { place: BodyPlace::default(), items: 0 }.into());
+                }
+                let payload: Vec<u8> = state.iter().flat_map(|key| key.to_le_bytes()).collect();
+                let extent = self.extents.write(header(payload.len() as u64), &payload)?;
+                let place = extent.place();
+                let place = BodyPlace { extent: place.packed().unwrap(), bytes: place.payload_bytes };
+                built = Some((place.extent, extent));
+                Ok(BuiltBody { place, items: state.len() }.into())
+            });
         match merged.unwrap() {
             LiveMergeOutcome::Done { .. } => self.bodies.extend(built),
             // What was built goes.

@@ -173,21 +173,19 @@ impl Merger {
     /// Merges one segment now, if what it holds is readable; whether it did.
     pub fn merge(&self, timeline: &Timeline, job: &Job) -> bool {
         match job {
-            Job::Vertices(segment) => self.merge_segment(timeline, segment, job, |_| 0),
-            Job::Edges(segment) => self.merge_segment(timeline, segment, job, |body| body.items()),
+            Job::Vertices(segment) => self.merge_segment(timeline, (segment, job), |_| 0, Segment::merge),
+            Job::Edges(segment) => self.merge_segment(timeline, (segment, job), Body::items, Segment::merge),
         }
     }
 
-    /// Merges one segment up to what is readable now, by itself or by the thread that is about it.
-    pub fn merge_now(&self, timeline: &Timeline, job: &Job) {
-        // A merge that was under way may have begun too early; one that follows it has not.
-        for _ in 0..2 {
-            if self.merge(timeline, job) {
-                return;
+    /// The same up to what is readable now, after a merge of the segment that is under way: that may have begun earlier.
+    pub fn merge_in_turn(&self, timeline: &Timeline, job: &Job) -> bool {
+        match job {
+            Job::Vertices(segment) => {
+                self.merge_segment(timeline, (segment, job), |_| 0, Segment::merge_in_turn)
             }
-            match job {
-                Job::Vertices(segment) => segment.wait_for_merge(),
-                Job::Edges(segment) => segment.wait_for_merge(),
+            Job::Edges(segment) => {
+                self.merge_segment(timeline, (segment, job), Body::items, Segment::merge_in_turn)
             }
         }
     }
@@ -195,12 +193,12 @@ impl Merger {
     fn merge_segment<B: Body>(
         &self,
         timeline: &Timeline,
-        segment: &Segment<B>,
-        job: &Job,
+        (segment, job): (&Segment<B>, &Job),
         edges: impl Fn(&B) -> usize,
+        merge: impl Fn(&Segment<B>, &Timeline) -> MergeOutcome<B>,
     ) -> bool {
         let began = timeline.clock().now();
-        let MergeOutcome::Done { displaced, retained, merged } = segment.merge(timeline) else {
+        let MergeOutcome::Done { displaced, retained, merged } = merge(segment, timeline) else {
             return false;
         };
         let now = segment.load_full();

@@ -64,7 +64,7 @@ impl Segments {
     /// Merges every segment up to what is readable now. For tests, benchmarks and quiet times.
     pub fn merge_everything(&self) {
         for_each_segment(&self.groups, |job| {
-            self.merger.merge_now(&self.timeline, &job);
+            self.merger.merge_in_turn(&self.timeline, &job);
             true
         });
         self.merger.trim(&self.timeline);

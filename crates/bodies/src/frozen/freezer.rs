@@ -8,11 +8,12 @@
 //! vertices or edges are chosen   a copy of the lists
 //! ```
 
+use crate::body::Body as _;
 use crate::edge_body::EdgeBody;
 use crate::edge_lists::EdgeLists;
 use crate::frozen::fresh_lists::FreshLists;
 use crate::frozen::frozen_list::{FrozenList, ListWeights};
-use crate::frozen::label_lists::{LabelLists, ListChoice, Within};
+use crate::frozen::label_lists::{LabelLists, ListChoice, ScopedLists};
 use crate::frozen::resolved_list::ResolvedList;
 use crate::frozen::stored_lists::{StoredColumn, StoredLists};
 use crate::net::{Effect, Net};
@@ -35,6 +36,12 @@ pub type FrozenSide<S> = Vec<Box<[FrozenList<S>]>>;
 
 /// What memory for lists with fewer edges than are stored is reserved for.
 const LEFT_OUT: &str = "lists without what was left out";
+
+/// What a copy of so many edges with some of their properties takes at most, in bytes: a neighbour and a discriminator, where it
+/// lay, and of each property a value before and after.
+fn copy_bytes(edges: usize, keys: usize) -> u64 {
+    edges as u64 * (12 + 16 * keys as u64)
+}
 
 /// Edges whose weights are converted between two looks at the column.
 const CONVERTED_AT_ONCE: usize = 1 << 16;
@@ -108,7 +115,7 @@ pub(crate) struct LabelScope<'a> {
     /// Whether a group has one of the labels.
     groups: Vec<bool>,
     /// What earlier snapshots left.
-    lists: Option<&'a LabelLists>,
+    kept: Option<&'a LabelLists>,
 }
 
 impl<'a> LabelScope<'a> {
@@ -119,17 +126,20 @@ impl<'a> LabelScope<'a> {
     pub(crate) fn of(
         source: &impl FreezeSource,
         projection: &Projection,
-        lists: Option<&'a LabelLists>,
+        kept: Option<&'a LabelLists>,
     ) -> Result<Option<Self>> {
         let Some(labels) = &projection.labels else { return Ok(None) };
         let has = |group| Ok(source.label(group)?.is_some_and(|label| labels.contains(&label)));
         let groups = (0..source.group_count()).map(|group| has(GroupId(group))).collect::<Result<_>>()?;
         let keys = projection.weight.iter().map(|weight| weight.key).collect();
-        let choice = ListChoice { labels: labels.clone(), keys };
-        if let Some(lists) = lists {
-            lists.begin(&choice);
+        let mut labels = labels.clone();
+        labels.sort_unstable();
+        labels.dedup();
+        let choice = ListChoice { labels, keys };
+        if let Some(kept) = kept {
+            kept.begin(&choice);
         }
-        Ok(Some(Self { choice, groups, lists }))
+        Ok(Some(Self { choice, groups, kept }))
     }
 
     #[inline]
@@ -225,7 +235,12 @@ impl<S: FreezeSource> Freezer<'_, S> {
             let fresh = Self::fresh(segment, &store, labels)?;
             return FrozenList::new(store, ListWeights::None, fresh);
         }
-        let weights = self.weights(&store, of)?;
+        let weights = match self.weights(&store, of) {
+            Ok(weights) => weights,
+            // Of a stored edge, which records may have taken away, or given a weight.
+            Err(error) if error.kind() == ErrorKind::Invalid => return self.filtered(segment, of),
+            Err(error) => return Err(error),
+        };
         let mut fresh = None;
         segment.with_nets(&mut |nets| {
             fresh = self.weighted(&store, nets, of, &weights, labels)?;
@@ -234,7 +249,7 @@ impl<S: FreezeSource> Freezer<'_, S> {
         FrozenList::new(store, weights, fresh)
     }
 
-    /// What the lists of a segment have within the labels.
+    /// The lists of a segment without the edges that leave the labels.
     fn within(
         &self,
         segment: &dyn FreezeSegment<Lists = S::Lists>,
@@ -242,38 +257,41 @@ impl<S: FreezeSource> Freezer<'_, S> {
     ) -> Result<S::Lists> {
         let stored = segment.lists()?;
         let body = stored.identity();
-        let within = match labels.lists.and_then(|lists| lists.get(&labels.choice, &body)) {
+        let within = match labels.kept.and_then(|kept| kept.get(&labels.choice, &body)) {
             Some(within) => within,
             None => {
-                let bytes = stored.lists()?.edges_count() * 12;
-                let reservation = self.request.budget.reserve(LEFT_OUT, bytes as u64)?;
-                let within = self.made_within(segment, stored.lists()?, labels)?;
-                let is_kept = labels.lists.is_some_and(|lists| lists.keep(&labels.choice, &body, &within));
-                if !is_kept && matches!(within, Within::Part(_)) {
-                    self.reservations.lock().push(reservation);
+                let within = self.cut_to_labels(segment, stored.lists()?, labels)?;
+                let is_kept = labels.kept.is_some_and(|kept| kept.keep(&labels.choice, &body, &within));
+                if let ScopedLists::Part(part) = &within
+                    && !is_kept
+                {
+                    self.reserve(LEFT_OUT, part.bytes().total())?;
                 }
                 within
             }
         };
         Ok(match within {
-            Within::Whole => stored,
-            Within::Part(part) => S::Lists::of_copy(part),
+            ScopedLists::Whole => stored,
+            ScopedLists::Part(part) => S::Lists::of_copy(part),
         })
     }
 
-    fn made_within(
+    fn cut_to_labels(
         &self,
         segment: &dyn FreezeSegment<Lists = S::Lists>,
         lists: EdgeLists<'_>,
         labels: &LabelScope<'_>,
-    ) -> Result<Within> {
+    ) -> Result<ScopedLists> {
         if lists.neighbors().iter().all(|neighbor| labels.contains(*neighbor)) {
-            return Ok(Within::Whole);
+            return Ok(ScopedLists::Whole);
         }
         let keys = &labels.choice.keys;
+        // What the lists become is counted where they are kept.
+        let _meanwhile =
+            self.request.budget.reserve(LEFT_OUT, copy_bytes(lists.edges_count(), keys.len()))?;
         let body = segment.body(keys)?;
         let part = body.filtered(keys, |_, at| labels.contains(body.neighbors()[at]));
-        Ok(Within::Part(Arc::new(part)))
+        Ok(ScopedLists::Part(Arc::new(part)))
     }
 
     /// The lists of `store` that records change, of edges within the labels, without weights.
@@ -311,7 +329,7 @@ impl<S: FreezeSource> Freezer<'_, S> {
         let stored = segment.lists()?.lists()?.edges_count();
         let mut body = None;
         segment.with_nets(&mut |nets| {
-            self.reserve(LEFT_OUT, (stored + nets.len()) * 12)?;
+            self.reserve(LEFT_OUT, copy_bytes(stored + nets.len(), keys.len()) as usize)?;
             let before = segment.body(&keys)?;
             body = Some(if nets.is_empty() { before } else { Arc::new(before.copied(nets)) });
             Ok(())

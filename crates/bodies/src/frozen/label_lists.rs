@@ -9,11 +9,12 @@
 //! A body never changes, and neither does the label of a group of vertices; so what was made of both stays true as long as the
 //! body is there. To analyse some labels again costs what changed since, not what there is.
 //!
-//! The memory is what nobody reserves: whoever does gets it. Lists that a topology reads stay, and count, until that is dropped.
+//! The memory is what nobody reserves; a reservation takes it back. Lists that a topology reads stay, and count, until that is
+//! dropped.
 //!
-//! Concurrency: one lock, held for a look-up, or to drop what is old. Below it is only the budget's.
+//! Concurrency: one lock, held for a look-up, or to drop old lists. The only lock that is taken under it is the budget's.
 
-use crate::body::{Body as _, BodyBytes};
+use crate::body::Body as _;
 use crate::edge_body::EdgeBody;
 use evergraph_graph::id::{KeyId, LabelId};
 use evergraph_storage::memory_budget::{ElasticReservation, MemoryBudget, Shrink};
@@ -23,7 +24,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-/// What a body is known by: nothing else is at its address while anybody refers to it.
+/// A body of any kind. Its address identifies it: no other body gets that address while anybody refers to it.
 pub type BodyIdentity = Arc<dyn Any + Send + Sync>;
 
 /// Choices of which lists are kept; the one that was asked for longest ago makes room for another.
@@ -35,15 +36,15 @@ const PURPOSE: &str = "lists within labels";
 /// What lists are made for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ListChoice {
-    /// The labels of both ends.
+    /// The labels of both ends, ascending.
     pub(crate) labels: Vec<LabelId>,
     /// The properties that lists keep.
     pub(crate) keys: Vec<KeyId>,
 }
 
-/// What a body has within the labels.
+/// The lists of a body within the labels.
 #[derive(Clone, Debug)]
-pub(crate) enum Within {
+pub(crate) enum ScopedLists {
     /// No edge leaves them: the body's own lists serve.
     Whole,
     /// Its lists without those that do.
@@ -61,21 +62,28 @@ struct KeptChoice {
     choice: ListChoice,
     /// By the address of the body.
     lists: HashMap<usize, KeptLists>,
+    /// Whether memory was missing since the last snapshot asked for it.
+    is_short: bool,
 }
 
 struct KeptLists {
     of: Weak<dyn Any + Send + Sync>,
-    within: Within,
+    within: ScopedLists,
     bytes: u64,
 }
 
 impl KeptLists {
+    /// Whether its body is gone, and it can go, too.
+    fn is_dead(&self) -> bool {
+        self.of.strong_count() == 0 && self.is_unread()
+    }
+
     /// Whether dropping it frees its memory.
     fn is_unread(&self) -> bool {
         // Others clone it under the lock, or have it already.
         match &self.within {
-            Within::Whole => true,
-            Within::Part(part) => Arc::strong_count(part) == 1,
+            ScopedLists::Whole => true,
+            ScopedLists::Part(part) => Arc::strong_count(part) == 1,
         }
     }
 }
@@ -95,7 +103,7 @@ impl LabelLists {
     }
 
     /// What is kept of `body` for `choice`.
-    pub(crate) fn get(&self, choice: &ListChoice, body: &BodyIdentity) -> Option<Within> {
+    pub(crate) fn get(&self, choice: &ListChoice, body: &BodyIdentity) -> Option<ScopedLists> {
         let kept = self.kept.lock();
         let of_choice = kept.iter().find(|kept| kept.choice == *choice)?;
         let lists = of_choice.lists.get(&address(body))?;
@@ -104,22 +112,29 @@ impl LabelLists {
     }
 
     /// Keeps what was made of `body`; whether it did, which it does not without memory, or if another thread was first.
-    pub(crate) fn keep(&self, choice: &ListChoice, body: &BodyIdentity, within: &Within) -> bool {
-        let of_part = match within {
-            Within::Whole => 0,
-            Within::Part(part) => {
-                let BodyBytes { topology, properties, orders } = part.bytes();
-                topology + properties + orders
-            }
+    pub(crate) fn keep(&self, choice: &ListChoice, body: &BodyIdentity, within: &ScopedLists) -> bool {
+        let bytes = match within {
+            ScopedLists::Whole => ENTRY_BYTES,
+            ScopedLists::Part(part) => ENTRY_BYTES + part.bytes().total() as u64,
         };
-        let bytes = ENTRY_BYTES + of_part as u64;
         let mut kept = self.kept.lock();
-        let Some(of_choice) = kept.iter_mut().find(|kept| kept.choice == *choice) else { return false };
-        if of_choice.lists.contains_key(&address(body)) || !self.reservation.grow(bytes) {
+        let Some(at) = kept.iter().position(|kept| kept.choice == *choice) else { return false };
+        if kept[at].lists.contains_key(&address(body)) {
             return false;
         }
+        if !self.reservation.grow(bytes) {
+            // Other choices make room, once: what is left of them is read.
+            if std::mem::replace(&mut kept[at].is_short, true) {
+                return false;
+            }
+            let freed = drop_lists(&mut kept, Some(at), bytes);
+            self.reservation.release(freed);
+            if !self.reservation.grow(bytes) {
+                return false;
+            }
+        }
         let lists = KeptLists { of: Arc::downgrade(body), within: within.clone(), bytes };
-        of_choice.lists.insert(address(body), lists);
+        kept[at].lists.insert(address(body), lists);
         true
     }
 
@@ -128,19 +143,17 @@ impl LabelLists {
     /// Cost: a look at each entry.
     pub(crate) fn begin(&self, choice: &ListChoice) {
         let mut kept = self.kept.lock();
-        let mut freed = 0;
-        let mut is_needed = |lists: &KeptLists| {
-            let goes = lists.of.strong_count() == 0 && lists.is_unread();
-            freed += if goes { lists.bytes } else { 0 };
-            !goes
-        };
-        kept.iter_mut().for_each(|of_choice| of_choice.lists.retain(|_, lists| is_needed(lists)));
+        let mut freed: u64 = kept.iter_mut().map(|of_choice| of_choice.drop_where(KeptLists::is_dead)).sum();
         match kept.iter().position(|kept| kept.choice == *choice) {
             Some(at) => kept[..=at].rotate_right(1),
-            None => kept.insert(0, KeptChoice { choice: choice.clone(), lists: HashMap::new() }),
+            None => {
+                let (choice, lists) = (choice.clone(), HashMap::new());
+                kept.insert(0, KeptChoice { choice, lists, is_short: false });
+            }
         }
+        kept[0].is_short = false;
         for of_choice in kept.iter_mut().skip(CHOICES_MAX) {
-            freed += of_choice.drop_unread(u64::MAX);
+            freed += of_choice.drop_where(KeptLists::is_unread);
         }
         let mut place = 0;
         kept.retain(|of_choice| {
@@ -152,11 +165,11 @@ impl LabelLists {
 }
 
 impl KeptChoice {
-    /// Drops lists that nobody reads, until `bytes` are free; how many are.
-    fn drop_unread(&mut self, bytes: u64) -> u64 {
+    /// Drops those of which `goes` is true; how many bytes that frees.
+    fn drop_where(&mut self, goes: impl Fn(&KeptLists) -> bool) -> u64 {
         let mut freed = 0;
         self.lists.retain(|_, lists| {
-            let goes = freed < bytes && lists.is_unread();
+            let goes = goes(lists);
             freed += if goes { lists.bytes } else { 0 };
             !goes
         });
@@ -164,15 +177,25 @@ impl KeptChoice {
     }
 }
 
+/// Drops lists that nobody reads, but those of the choice at `spared`, until `bytes` are free: first of bodies that are gone, then
+/// of the choices that were asked for longest ago. Returns how many bytes are.
+fn drop_lists(kept: &mut [KeptChoice], spared: Option<usize>, bytes: u64) -> u64 {
+    let mut freed: u64 = kept.iter_mut().map(|of_choice| of_choice.drop_where(KeptLists::is_dead)).sum();
+    for (at, of_choice) in kept.iter_mut().enumerate().rev() {
+        if freed >= bytes {
+            break;
+        }
+        if spared != Some(at) {
+            freed += of_choice.drop_where(KeptLists::is_unread);
+        }
+    }
+    freed
+}
+
 impl Shrink for LabelLists {
     fn shrink(&self, bytes: u64) {
         let mut kept = self.kept.lock();
-        let mut freed = 0;
-        for of_choice in kept.iter_mut().rev() {
-            if freed < bytes {
-                freed += of_choice.drop_unread(bytes - freed);
-            }
-        }
+        let freed = drop_lists(&mut kept, None, bytes);
         self.reservation.release(freed);
     }
 }
@@ -214,18 +237,18 @@ mod tests {
     fn what_was_kept_of_a_body_is_found_by_its_choice_alone() {
         let (_, lists) = lists();
         let (whole, split, part) = (body(), body(), body());
-        assert!(lists.keep(&choice(1), &identity(&whole), &Within::Whole));
-        assert!(lists.keep(&choice(1), &identity(&split), &Within::Part(Arc::clone(&part))));
-        assert!(matches!(lists.get(&choice(1), &identity(&whole)), Some(Within::Whole)));
+        assert!(lists.keep(&choice(1), &identity(&whole), &ScopedLists::Whole));
+        assert!(lists.keep(&choice(1), &identity(&split), &ScopedLists::Part(Arc::clone(&part))));
+        assert!(matches!(lists.get(&choice(1), &identity(&whole)), Some(ScopedLists::Whole)));
         let found = lists.get(&choice(1), &identity(&split));
-        assert!(matches!(found, Some(Within::Part(found)) if Arc::ptr_eq(&found, &part)));
+        assert!(matches!(found, Some(ScopedLists::Part(found)) if Arc::ptr_eq(&found, &part)));
         assert!(lists.get(&choice(1), &identity(&part)).is_none());
         assert!(lists.get(&choice(2), &identity(&split)).is_none());
         let keys = ListChoice { keys: vec![KeyId(1)], ..choice(1) };
         assert!(lists.get(&keys, &identity(&split)).is_none());
-        assert!(!lists.keep(&choice(1), &identity(&split), &Within::Whole), "another thread was first");
+        assert!(!lists.keep(&choice(1), &identity(&split), &ScopedLists::Whole), "another thread was first");
         assert!(
-            !lists.keep(&choice(2), &identity(&split), &Within::Whole),
+            !lists.keep(&choice(2), &identity(&split), &ScopedLists::Whole),
             "nobody said that it is asked for"
         );
     }
@@ -234,7 +257,7 @@ mod tests {
     fn lists_go_with_their_body_when_nobody_reads_them() {
         let (budget, lists) = lists();
         let (first, part) = (body(), body());
-        assert!(lists.keep(&choice(1), &identity(&first), &Within::Part(Arc::clone(&part))));
+        assert!(lists.keep(&choice(1), &identity(&first), &ScopedLists::Part(Arc::clone(&part))));
         let kept = budget.used_bytes();
         assert!(kept > NEIGHBORS as u64 * 4);
         lists.begin(&choice(1));
@@ -248,13 +271,12 @@ mod tests {
     }
 
     #[test]
-    fn whoever_reserves_gets_the_memory_of_the_oldest_choice_that_nobody_reads() {
+    fn a_reservation_gets_the_memory_of_the_oldest_choice_that_nobody_reads() {
         let (budget, lists) = lists();
-        let bodies = [body(), body(), body()];
-        assert!(lists.keep(&choice(1), &identity(&bodies[0]), &Within::Part(body())));
+        let bodies = [body(), body()];
+        assert!(lists.keep(&choice(1), &identity(&bodies[0]), &ScopedLists::Part(body())));
         lists.begin(&choice(2));
-        assert!(lists.keep(&choice(2), &identity(&bodies[1]), &Within::Part(body())));
-        assert!(!lists.keep(&choice(2), &identity(&bodies[2]), &Within::Part(body())), "the budget is full");
+        assert!(lists.keep(&choice(2), &identity(&bodies[1]), &ScopedLists::Part(body())));
         let scores = budget.reserve("scores", 200).unwrap();
         assert!(lists.get(&choice(1), &identity(&bodies[0])).is_none());
         let read = lists.get(&choice(2), &identity(&bodies[1])).unwrap();
@@ -267,13 +289,30 @@ mod tests {
     }
 
     #[test]
+    fn other_choices_make_room_unless_they_are_read() {
+        let (_, lists) = lists();
+        let bodies = [body(), body(), body()];
+        let part = || ScopedLists::Part(body());
+        assert!(lists.keep(&choice(1), &identity(&bodies[0]), &part()));
+        assert!(lists.keep(&choice(1), &identity(&bodies[1]), &part()));
+        lists.begin(&choice(2));
+        let read = [0, 1].map(|at| lists.get(&choice(1), &identity(&bodies[at])).unwrap());
+        assert!(!lists.keep(&choice(2), &identity(&bodies[2]), &part()), "all lists are read");
+        drop(read);
+        assert!(!lists.keep(&choice(2), &identity(&bodies[2]), &part()), "asked once for each snapshot");
+        lists.begin(&choice(2));
+        assert!(lists.keep(&choice(2), &identity(&bodies[2]), &part()));
+        assert!(lists.get(&choice(1), &identity(&bodies[0])).is_none());
+    }
+
+    #[test]
     fn the_choice_that_was_asked_for_longest_ago_makes_room_for_another() {
         let budget = MemoryBudget::new(u64::MAX);
         let lists = LabelLists::new(&budget);
         let whole = body();
         for label in (0..CHOICES_MAX as u16).chain([0, CHOICES_MAX as u16]) {
             lists.begin(&choice(label));
-            lists.keep(&choice(label), &identity(&whole), &Within::Whole);
+            lists.keep(&choice(label), &identity(&whole), &ScopedLists::Whole);
         }
         let kept = |label: u16| lists.get(&choice(label), &identity(&whole)).is_some();
         let expected: Vec<bool> = (0..=CHOICES_MAX as u16).map(|label| label != 1).collect();

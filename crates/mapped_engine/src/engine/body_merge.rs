@@ -16,7 +16,7 @@ use crate::engine::graph::MappedGraph;
 use crate::engine::groups::id_of;
 use crate::entries::entry::ENTRY_BYTES_MAX;
 use crate::files::segment_id::SegmentId;
-use crate::merge::{BuiltBody, LiveMergeOutcome, MergedBody};
+use crate::merge::{BuiltBody, LiveMergeOutcome, MergeTurn, MergedBody};
 use crate::segment::LiveSegment;
 use crate::shared_record::SharedRecord;
 use crate::version::BodyPlace;
@@ -40,6 +40,18 @@ impl MappedGraph {
     /// # Errors
     /// `limit` on a full disk or without room in `live`; `corrupt` if the body or `live` is damaged; what the system says.
     pub fn merge(&self, segment: &Arc<LiveSegment>) -> Result<LiveMergeOutcome> {
+        self.merge_in(MergeTurn::OnlyIfFree, segment)
+    }
+
+    /// The same up to what is readable now, after a merge of the segment that is under way: that may have begun earlier.
+    ///
+    /// # Errors
+    /// As [`MappedGraph::merge`].
+    pub fn merge_in_turn(&self, segment: &Arc<LiveSegment>) -> Result<LiveMergeOutcome> {
+        self.merge_in(MergeTurn::Awaited, segment)
+    }
+
+    fn merge_in(&self, turn: MergeTurn, segment: &Arc<LiveSegment>) -> Result<LiveMergeOutcome> {
         if self.extents().is_only_read() || self.is_building(segment) {
             return Ok(LiveMergeOutcome::Nothing);
         }
@@ -52,7 +64,7 @@ impl MappedGraph {
         // To be taken back if nothing refers to them.
         let mut built = Vec::new();
         let mut replaced = BodyPlace::default();
-        let merged = self.writer().merge_body(segment, self.timeline(), |body, base, records| {
+        let merged = self.writer().merge_body(segment, self.timeline(), turn, |body, base, records| {
             replaced = body;
             self.build(segment, body, base, records, &mut built)
         });
@@ -69,21 +81,6 @@ impl MappedGraph {
         self.count_merged(records);
         self.counters().merged(self.timeline().clock().now().saturating_sub(began), 0);
         merged
-    }
-
-    /// The same of all that is readable now, by itself or by the thread that is about it.
-    ///
-    /// # Errors
-    /// As [`MappedGraph::merge`].
-    pub fn merge_now(&self, segment: &Arc<LiveSegment>) -> Result<()> {
-        // A merge that was under way may have begun too early; one that follows it has not.
-        for _ in 0..2 {
-            match self.merge(segment)? {
-                LiveMergeOutcome::Done { .. } | LiveMergeOutcome::Nothing => break,
-                LiveMergeOutcome::Busy | LiveMergeOutcome::Overtaken => segment.wait_for_body(),
-            }
-        }
-        Ok(())
     }
 
     /// So many records are part of bodies, and wait no longer.

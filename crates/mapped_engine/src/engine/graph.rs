@@ -318,9 +318,9 @@ impl MappedGraph {
     pub fn merge_everything(&self) -> Result<()> {
         let mut answer = Ok(());
         self.groups.for_each_segment(|segment| {
-            let merged = self.merge_now(segment);
+            let merged = self.merge_in_turn(segment);
             if answer.is_ok() {
-                answer = merged;
+                answer = merged.map(|_| ());
             }
             true
         });

@@ -12,7 +12,7 @@ use evergraph_mapped_engine::live::Live;
 use evergraph_mapped_engine::live_head::LiveHead;
 use evergraph_mapped_engine::live_snapshot::LiveSnapshot;
 use evergraph_mapped_engine::live_writer::{CommitPart, LiveWriter};
-use evergraph_mapped_engine::merge::{BuiltBody, LiveMergeOutcome, MergedBody};
+use evergraph_mapped_engine::merge::{BuiltBody, LiveMergeOutcome, MergeTurn, MergedBody};
 use evergraph_mapped_engine::segment::LiveSegment;
 use evergraph_mapped_engine::shared_record::SharedRecord;
 use evergraph_mapped_engine::version::{ALL_KEYS, BodyPlace, SegmentVersion};
@@ -174,7 +174,8 @@ impl NaiveDatabase {
             built = Some(extent);
             Ok(MergedBody::from(BuiltBody { place: BodyPlace { extent, bytes: 1 }, items: 0 }))
         };
-        let merged = self.writer.merge_body(&self.segment(place), &self.timeline, build);
+        let merged =
+            self.writer.merge_body(&self.segment(place), &self.timeline, MergeTurn::OnlyIfFree, build);
         let merged = merged.expect("there is room");
         if let (LiveMergeOutcome::Overtaken, Some(built)) = (merged, built) {
             self.bodies.lock().by_extent.remove(&built);

@@ -101,6 +101,16 @@ impl<B: Body> Segment<B> {
         if one.is_none() && !planted(Bug::TwoMerges) {
             return MergeOutcome::Nothing;
         }
+        self.merge_alone(timeline)
+    }
+
+    /// The same after a merge that is under way.
+    pub fn merge_in_turn(&self, timeline: &Timeline) -> MergeOutcome<B> {
+        let _one = self.merging.lock();
+        self.merge_alone(timeline)
+    }
+
+    fn merge_alone(&self, timeline: &Timeline) -> MergeOutcome<B> {
         // Read before the registry: a snapshot that registers later begins at or after it.
         let base = if planted(Bug::MergeAtW) { timeline.published() } else { timeline.readable() };
         let start = self.current.load_full();
@@ -160,11 +170,6 @@ impl<B: Body> Segment<B> {
         let layer = Layer { base, body, run: Arc::new(run), tail: Arc::new(Tail::none()), hubs };
         let displaced = self.current.swap(Arc::new(Version { layer, older, history }));
         MergeOutcome::Done { displaced, retained, merged: count }
-    }
-
-    /// Waits until a merge that is under way has ended.
-    pub fn wait_for_merge(&self) {
-        drop(self.merging.lock());
     }
 
     /// Puts `layer` of a bulk load over the present, whose body it holds and which has no records: its

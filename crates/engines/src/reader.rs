@@ -80,11 +80,12 @@ pub fn open_reader(directory: Arc<dyn Directory>, options: &OpenOptions) -> Resu
     let shared: Arc<dyn SharedReadable> = Arc::<LiveReader>::clone(&reader);
     let timeline = Timeline::new(Timestamp::ZERO, Readable::Shared(shared)).with_clock(clock);
     let of_writer = Arc::clone(&reader);
+    let budget = Arc::new(MemoryBudget::new(memory_limit_bytes));
     let store = Store::assemble_reader(ReaderParts {
-        engine: Arc::new(AnyEngine::Reader(Box::new(MappedReader::new(reader)))),
+        engine: Arc::new(AnyEngine::Reader(Box::new(MappedReader::new(reader, &budget)))),
         timeline: Arc::new(timeline),
         writer: Arc::new(move || of_writer.writer()),
-        budget: Arc::new(MemoryBudget::new(memory_limit_bytes)),
+        budget,
         random,
         options: StoreOptions {
             attempts_max: options.attempts_max,

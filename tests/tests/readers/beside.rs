@@ -203,6 +203,48 @@ fn a_frozen_graph_keeps_what_it_lies_in() {
     writer.close().unwrap();
 }
 
+/// Each snapshot of a reader opens bodies anew; lists within labels are those of the bodies nevertheless.
+#[test]
+fn what_one_snapshot_made_for_labels_serves_the_next_but_for_what_was_merged_since() {
+    let directory = memory();
+    let writer = open_writer(&directory);
+    let grow = || {
+        let grown = writer.store().transact(|tx| {
+            let (person, city) = (tx.label("Person")?, tx.label("City")?);
+            let (knows, first) = (tx.edge_type("KNOWS")?, tx.add_vertex(person, &[])?);
+            for label in [person, city] {
+                let other = tx.add_vertex(label, &[])?;
+                tx.add_edge(first, knows, other, &[])?;
+            }
+            Ok(())
+        });
+        grown.unwrap();
+        writer.store().engine().merge_everything();
+    };
+    grow();
+    let reader = open(&directory);
+    let frozen = || {
+        let snapshot = reader.store().snapshot();
+        let person = reader.store().catalogue().label("Person").unwrap();
+        let labels = Some(vec![person]);
+        snapshot.freeze(&Projection { labels, ..Projection::all(Direction::Both) }).unwrap()
+    };
+    let kept_bytes = || {
+        let reservations = reader.store().budget().reservations();
+        reservations.iter().find(|(purpose, _)| **purpose == *"lists within labels").map(|(_, bytes)| *bytes)
+    };
+    let first = frozen();
+    let kept = kept_bytes();
+    assert!(kept.is_some() && first.edge_count() == 1);
+    let second = frozen();
+    assert_eq!((second.edge_count(), kept_bytes()), (1, kept), "nothing was made twice");
+    grow();
+    assert_eq!((first.edge_count(), frozen().edge_count()), (1, 2));
+    assert_eq!(degrees(&first), degrees(&second));
+    drop((first, second));
+    writer.close().unwrap();
+}
+
 #[test]
 fn a_reader_goes_on_when_the_writer_ends_and_joins_the_next_one_by_itself() {
     let directory = memory();

@@ -12,6 +12,7 @@ use evergraph_bodies::body_ref::edges::ListLayout;
 use evergraph_bodies::body_ref::vertices::VertexBodyRef;
 use evergraph_bodies::edge_body::EdgeBody;
 use evergraph_bodies::edge_lists::EdgeLists;
+use evergraph_bodies::frozen::label_lists::BodyIdentity;
 use evergraph_bodies::vertex_body::VertexBody;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::KeyId;
@@ -36,6 +37,8 @@ pub struct StoredBody {
     columns: StoredColumns,
     /// What its arrays are, once they were checked.
     checked: OnceLock<CheckedArrays>,
+    /// What identifies it where each snapshot opens it anew.
+    identity: Option<Arc<BodyPlace>>,
 }
 
 /// Arrays that were found to be sound.
@@ -59,13 +62,13 @@ impl StoredBody {
     /// An empty one, which lies nowhere.
     #[must_use]
     pub fn empty() -> Self {
-        Self { extent: None, columns: Vec::new(), checked: OnceLock::new() }
+        Self { extent: None, columns: Vec::new(), checked: OnceLock::new(), identity: None }
     }
 
     /// The body that was found in `extent`, with the columns that its table names. Nothing is read yet.
     #[must_use]
     pub fn found(extent: ExtentBytes, columns: StoredColumns) -> Self {
-        Self { extent: Some(extent), columns, checked: OnceLock::new() }
+        Self { extent: Some(extent), columns, checked: OnceLock::new(), identity: None }
     }
 
     /// The body that was written into `extent`, whose arrays were checked before.
@@ -75,7 +78,20 @@ impl StoredBody {
 
     /// The body in `extent` that another reader of it has found to be `checked`.
     pub(crate) fn known(extent: ExtentBytes, columns: StoredColumns, checked: CheckedArrays) -> Self {
-        Self { extent: Some(extent), columns, checked: OnceLock::from(checked) }
+        Self { extent: Some(extent), columns, checked: OnceLock::from(checked), identity: None }
+    }
+
+    /// The same body as all others that `identity` is given to.
+    pub(crate) fn identified_by(self, identity: Arc<BodyPlace>) -> Self {
+        Self { identity: Some(identity), ..self }
+    }
+
+    /// What identifies it among bodies.
+    pub(crate) fn identity(self: &Arc<Self>) -> BodyIdentity {
+        match &self.identity {
+            Some(identity) => Arc::clone(identity) as BodyIdentity,
+            None => Arc::clone(self) as BodyIdentity,
+        }
     }
 
     /// What its arrays are, if they were looked at.

@@ -9,7 +9,8 @@
 //!
 //! A body that is going to be replaced was settled: it is all that there is of its segment.
 //!
-//! A load that isn't installed, because it was cancelled or failed, leaves no array file that it made.
+//! A load that isn't installed, because it was cancelled or failed, takes the array files that it made with it, but for those that
+//! somebody else wrote into meanwhile, or that could not be written.
 
 use crate::body_store::body_writer::BodyWriter;
 use crate::body_store::stored_body::{StoredBody, StoredColumns};

@@ -39,7 +39,7 @@ impl StoredLists for MappedLists {
 
     fn identity(&self) -> BodyIdentity {
         match self {
-            Self::Place(body) => Arc::clone(body) as BodyIdentity,
+            Self::Place(body) => body.identity(),
             Self::Copy(body) => Arc::clone(body) as BodyIdentity,
         }
     }

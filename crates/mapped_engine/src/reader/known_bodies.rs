@@ -42,6 +42,8 @@ struct KnownBody {
     arrays: CheckedArrays,
     /// Each column, and whether its checksums were compared.
     columns: KnownColumns,
+    /// Identifies it for as long as it is known.
+    identity: Arc<BodyPlace>,
     /// Whether somebody asked for it since bodies were forgotten last.
     is_wanted: bool,
 }
@@ -93,22 +95,24 @@ impl KnownBodies {
             };
             entries.iter().map(column).collect::<CheckpointResult<StoredColumns>>()
         };
-        if let Some((arrays, entries)) = self.known(segment, base, place) {
+        if let Some((arrays, entries, identity)) = self.known(segment, base, place) {
             let is_verified = Arc::new(AtomicBool::new(true));
             let extent = self.extent(at, header(segment.body_kind(), base), is_verified)?;
-            return Ok(StoredBody::known(extent, columns(&entries)?, arrays));
+            return Ok(StoredBody::known(extent, columns(&entries)?, arrays).identified_by(identity));
         }
         let extent = self.extent(at, header(segment.body_kind(), base), Arc::default())?;
         let table = take_table(extent.payload()?).map_err(|problem| extent.corrupt(problem))?.1;
         let entries: Arc<[_]> = table.into_iter().map(|entry| (entry, Arc::default())).collect();
-        let body = StoredBody::found(extent, columns(&entries)?);
+        let identity = Arc::new(place);
+        let body = StoredBody::found(extent, columns(&entries)?).identified_by(Arc::clone(&identity));
         match segment.type_and_side() {
             None if segment.index_number().is_some() => body.entries().map(drop)?,
             None => body.vertices().map(drop)?,
             Some(_) => body.edges().map(drop)?,
         }
         if let Some(arrays) = body.checked() {
-            self.note(place, KnownBody { segment, base, arrays, columns: entries, is_wanted: true });
+            let columns = entries;
+            self.note(place, KnownBody { segment, base, arrays, columns, identity, is_wanted: true });
         }
         Ok(body)
     }
@@ -118,14 +122,14 @@ impl KnownBodies {
         segment: SegmentId,
         base: Timestamp,
         place: BodyPlace,
-    ) -> Option<(CheckedArrays, KnownColumns)> {
+    ) -> Option<(CheckedArrays, KnownColumns, Arc<BodyPlace>)> {
         let mut known = self.known.lock();
         let body = known.bodies.get_mut(&place.extent)?;
         if body.segment != segment || body.base != base {
             return None;
         }
         body.is_wanted = true;
-        Some((body.arrays, Arc::clone(&body.columns)))
+        Some((body.arrays, Arc::clone(&body.columns), Arc::clone(&body.identity)))
     }
 
     fn note(&self, place: BodyPlace, body: KnownBody) {

@@ -12,6 +12,7 @@ use crate::reader::live_reader::LiveReader;
 use crate::view::layer::Layer;
 use crate::view::mapped_view::MappedView;
 use crate::view::source::{SegmentSource, type_and_side};
+use evergraph_bodies::frozen::label_lists::LabelLists;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, GroupId, LabelId, TypeId, VertexId};
@@ -20,6 +21,7 @@ use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, FreezeRequest, Key};
 use evergraph_storage::index::changes::IndexChanges;
+use evergraph_storage::memory_budget::MemoryBudget;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +29,8 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct MappedReader {
     reader: Arc<LiveReader>,
+    /// What snapshots leave for the next ones to freeze.
+    label_lists: Arc<LabelLists>,
 }
 
 /// What a snapshot holds: its slot, or why it has none.
@@ -95,10 +99,11 @@ impl ReaderPin {
 pub enum NoCommit {}
 
 impl MappedReader {
-    /// The engine of what `reader` reads. The store's timeline has the same reader.
+    /// The engine of what `reader` reads. The store's timeline has the same reader. What snapshots leave for the next takes
+    /// what is free of `budget`.
     #[must_use]
-    pub fn new(reader: Arc<LiveReader>) -> Self {
-        Self { reader }
+    pub fn new(reader: Arc<LiveReader>, budget: &MemoryBudget) -> Self {
+        Self { reader, label_lists: LabelLists::new(budget) }
     }
 
     /// Lets go of what is read, as soon as no snapshot is open. Reads of later snapshots say that it is closed.
@@ -142,8 +147,8 @@ impl Engine for MappedReader {
         timestamp: Timestamp,
         request: &FreezeRequest<'_>,
     ) -> Result<FrozenGraph> {
-        // Each snapshot opens its bodies anew: nothing would be found again.
-        let frozen = FrozenGraph::new(&MappedView::new(pin.source(), timestamp), None, request)?;
+        let view = MappedView::new(pin.source(), timestamp);
+        let frozen = FrozenGraph::new(&view, Some(&self.label_lists), request)?;
         Ok(match &pin.0 {
             // Its lists lie in bodies that the slot keeps.
             Ok(pinned) => frozen.keeping(Arc::clone(pinned)),

@@ -51,6 +51,12 @@ impl<'a> Control<'a> {
         self
     }
 
+    /// Where memory comes from.
+    #[must_use]
+    pub fn budget(&self) -> &'a dyn Budget {
+        self.budget
+    }
+
     /// The same flag and progress with another budget: that of the view that is read.
     #[must_use]
     pub fn on_budget<'b>(&self, budget: &'b dyn Budget) -> Control<'b>

@@ -25,7 +25,7 @@
 //! Source: Bonacich: Power and Centrality (1987); start, shift, norm and end as in NetworkX 3.
 
 use crate::control::Control;
-use crate::gather::{ROUNDING_BOUND_MIN, sum_of, weighted_sum_of};
+use crate::gather::{ROUNDING_BOUND_MIN, compacted_for, sum_of, weighted_sum_of};
 use crate::parts::Parts;
 use crate::range::RealRange;
 use crate::scope::Scope;
@@ -130,6 +130,8 @@ fn iterate<T: Topology>(
         Eigenvector { scores: vec![0.0; bound as usize], iterations: 0, change: 0.0, converged: false };
     vertices.iter().for_each(|vertex| found.scores[vertex as usize] = 1.0 / count);
     let parts = Parts::of(topology);
+    let compacted = compacted_for(parameters.iterations, topology, parameters.direction.reversed(), control)?;
+    let lists = compacted.as_ref().unwrap_or(topology);
     let mut next = vec![0.0; bound as usize];
     // The scores, rounded; empty if they don't change much any more, and on a small graph.
     let mut rounded = vec![0.0; if may_round { bound as usize } else { 0 }];
@@ -140,7 +142,8 @@ fn iterate<T: Topology>(
         found.iterations += 1;
         let reads_rounded =
             !rounded.is_empty() && found.iterations > 1 && found.iterations < parameters.iterations;
-        let pull = Pull { topology, direction: parameters.direction.reversed(), parts: &parts, control };
+        let direction = parameters.direction.reversed();
+        let pull = Pull { topology: lists, direction, parts: &parts, control };
         let norm = if found.iterations == 1 && vertices.is_full() {
             // All neighbours have the same score, and none is out of scope: they needn't be looked at.
             pull.run(&found.scores, &mut next, |piece| weight_of(piece) / count)?

@@ -1,7 +1,31 @@
-//! Gather: sums over the values of a vertex's neighbours, the inner loop of kernels that pull.
+//! Gather: sums over the values of a vertex's neighbours, the inner loop of kernels that pull, round after round.
 //!
 //! A sum is made by one thread in the order of the list, so that it is the same for any number of
 //! threads. Sums are in double precision, whatever the values are kept in.
+
+use crate::control::Control;
+use evergraph_graph::error::Result;
+use evergraph_graph::id::Direction;
+use evergraph_graph::topology::Topology;
+
+/// The copy of the lists costs about as much as two rounds, and saves more than half of each if there are several types.
+const ROUNDS_WORTH_COMPACTING: u32 = 5;
+
+/// The lists of `direction`, those of each vertex in one place, if `rounds` visits of all of them are worth the copy.
+///
+/// # Errors
+/// As [`Topology::compacted`].
+pub(crate) fn compacted_for<T: Topology>(
+    rounds: u32,
+    topology: &T,
+    direction: Direction,
+    control: &Control<'_>,
+) -> Result<Option<T>> {
+    match rounds >= ROUNDS_WORTH_COMPACTING {
+        true => topology.compacted(direction, control.budget()),
+        false => Ok(None),
+    }
+}
 
 /// From this many vertex ids on, 8 bytes a vertex exceed a core's own cache, and values in single precision are faster.
 pub(crate) const ROUNDING_BOUND_MIN: u32 = 128 * 1024;

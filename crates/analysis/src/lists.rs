@@ -5,7 +5,7 @@
 use evergraph_algorithms::copied::CopiedLists;
 use evergraph_algorithms::csr::StaticCsr;
 use evergraph_engines::topology::AnyTopology;
-use evergraph_graph::budget::Reservation;
+use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::scratch::Scratch;
@@ -141,6 +141,14 @@ impl Topology for Lists {
     #[inline]
     fn scratch(&self) -> Option<&dyn Scratch> {
         either!(self, lists => lists.scratch())
+    }
+
+    fn compacted(&self, direction: Direction, budget: &dyn Budget) -> Result<Option<Self>> {
+        match self {
+            Self::Frozen(lists) => Ok(lists.compacted(direction, budget)?.map(Self::Frozen)),
+            // Arrays already.
+            Self::Static(..) | Self::Packed(_) => Ok(None),
+        }
     }
 
     fn reads_from_disk(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use evergraph_disk_engine::file::csr_file::CsrFile;
 use evergraph_disk_engine::topology::disk_topology::DiskTopology;
+use evergraph_graph::budget::Budget;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::scratch::Scratch;
@@ -128,6 +129,14 @@ impl Topology for AnyTopology {
 
     fn reads_from_disk(&self) -> bool {
         with_topology!(self, topology => topology.reads_from_disk())
+    }
+
+    fn compacted(&self, direction: Direction, budget: &dyn Budget) -> Result<Option<Self>> {
+        Ok(match self {
+            Self::Memory(topology) => topology.compacted(direction, budget)?.map(Self::Memory),
+            Self::Disk(topology) => topology.compacted(direction, budget)?.map(Self::Disk),
+            Self::Mapped(topology) => topology.compacted(direction, budget)?.map(Self::Mapped),
+        })
     }
 
     #[inline]

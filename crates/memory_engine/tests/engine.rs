@@ -329,6 +329,23 @@ fn check_frozen(engine: &MemoryEngine, timestamp: Timestamp, model: &Model, proj
             found.values_mut().for_each(|list| list.sort_unstable());
             assert_eq!(found, want, "{side:?} of {projection:?}");
         }
+        // In one place, if there are several types.
+        if let Some(compacted) = frozen.compacted(side, &Unlimited).unwrap() {
+            let (mut found, mut pieces) = (Lists::new(), 0);
+            let add = |vertex: u32, piece: Piece<'_>| {
+                assert!(piece.sorted && piece.neighbors.is_sorted());
+                let weights = piece.weights.iter().map(|weight| Some(weight.to_bits()));
+                let weights = weights.chain(std::iter::repeat(None));
+                found.entry(vertex).or_default().extend(piece.neighbors.iter().copied().zip(weights));
+                pieces += 1;
+                Visit::Continue
+            };
+            compacted.visit(side, 0..compacted.bound(), &mut PieceBuffer::default(), add).unwrap();
+            found.values_mut().for_each(|list| list.sort_unstable());
+            assert_eq!(found, want, "{side:?} of {projection:?}, compacted");
+            assert!(pieces <= want.len() * side.sides().len(), "{pieces} pieces");
+            assert_eq!(compacted.edge_count(), frozen.edge_count());
+        }
         // Piece by piece, in ranges that end inside a word of bits.
         let (mut found, mut turn) = (Lists::new(), None);
         for range in [0..3, 3..4093, 4093..frozen.bound()] {

@@ -373,7 +373,7 @@ impl<S: FreezeSource> Freezer<'_, S> {
         lists: EdgeLists<'_>,
         column: Option<&C>,
         of: Frozen,
-    ) -> Result<Box<[f64]>> {
+    ) -> Result<Arc<[f64]>> {
         let count = lists.edges_count();
         self.reserve("edge weights", count * 8)?;
         let mut own = Vec::with_capacity(count);

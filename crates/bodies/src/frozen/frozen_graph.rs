@@ -25,7 +25,7 @@ use crate::frozen::frozen_list::FrozenList;
 use crate::frozen::label_lists::LabelLists;
 use crate::frozen::resolved_list::ResolvedList;
 use crate::frozen::stored_lists::StoredLists;
-use evergraph_graph::budget::Reservation;
+use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, VertexId};
 use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Turn, Visit};
@@ -106,6 +106,28 @@ impl<S: StoredLists> FrozenGraph<S> {
             _reservations: reservations,
             _kept: None,
         })
+    }
+
+    /// A graph of other lists of the same vertices and edges, of the sides of `direction`, which `reservation` is for. It doesn't
+    /// keep what this one keeps.
+    pub(crate) fn with_sides(
+        &self,
+        direction: Direction,
+        out: FrozenSide<S>,
+        into: FrozenSide<S>,
+        reservation: Reservation,
+    ) -> Self {
+        let (bound, vertices, edge_count) = (self.bound, self.vertices.clone(), self.edge_count);
+        Self {
+            bound,
+            vertices,
+            direction,
+            edge_count,
+            out,
+            into,
+            _reservations: vec![reservation],
+            _kept: None,
+        }
     }
 
     /// The same, which holds on to `kept` for as long as anybody reads its lists.
@@ -387,6 +409,10 @@ impl<S: StoredLists> Topology for FrozenGraph<S> {
             }
         }
         Ok(())
+    }
+
+    fn compacted(&self, direction: Direction, budget: &dyn Budget) -> Result<Option<Self>> {
+        self.compact(direction, budget)
     }
 
     fn cuts(&self, parts: usize) -> Vec<u32> {

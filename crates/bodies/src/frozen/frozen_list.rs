@@ -4,23 +4,26 @@ use crate::frozen::fresh_lists::FreshLists;
 use crate::frozen::resolved_list::ResolvedList;
 use crate::frozen::stored_lists::{StoredColumn, StoredLists};
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use std::sync::Arc;
 
-/// The lists of one segment.
+/// The lists of one segment. A clone shares them.
+#[derive(Clone)]
 pub struct FrozenList<S: StoredLists> {
     store: S,
     weights: ListWeights<S::Column>,
-    fresh: Option<Box<FreshLists>>,
+    fresh: Option<Arc<FreshLists>>,
     edges_count: u64,
 }
 
 /// Where the weights of stored lists lie.
+#[derive(Clone)]
 pub(crate) enum ListWeights<C> {
     /// None were asked for.
     None,
     /// A plain array, shared.
     Column(C),
     /// Numbers of another form, converted.
-    Own(Box<[f64]>),
+    Own(Arc<[f64]>),
 }
 
 impl<C: StoredColumn> ListWeights<C> {
@@ -52,7 +55,7 @@ impl<S: StoredLists> FrozenList<S> {
     ) -> Result<Self> {
         let stored = store.lists()?.edges_count();
         let edges_count = fresh.as_ref().map_or(stored as u64, |fresh| fresh.edge_count(stored));
-        Ok(Self { store, weights, fresh, edges_count })
+        Ok(Self { store, weights, fresh: fresh.map(Arc::from), edges_count })
     }
 
     /// Resolves it for a visit. Cost: constant.
@@ -92,6 +95,11 @@ impl<S: StoredLists> FrozenList<S> {
     #[must_use]
     pub fn fresh_count(&self) -> u64 {
         self.fresh.as_ref().map_or(0, |fresh| fresh.neighbors.len() as u64)
+    }
+
+    /// Whether its edges have weights.
+    pub(crate) fn is_weighted(&self) -> bool {
+        !matches!(self.weights, ListWeights::None)
     }
 
     /// Whether there are fresh lists.

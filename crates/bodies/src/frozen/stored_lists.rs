@@ -19,7 +19,7 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// `corrupt` where they lie in files.
-pub trait StoredLists: Send + Sync + Sized {
+pub trait StoredLists: Clone + Send + Sync {
     /// The values of one property.
     type Column: StoredColumn;
 
@@ -40,7 +40,7 @@ pub trait StoredLists: Send + Sync + Sized {
 ///
 /// # Errors
 /// As those of [`StoredLists`].
-pub trait StoredColumn: Send + Sync {
+pub trait StoredColumn: Clone + Send + Sync {
     /// All values where they lie, if every edge has one and they are a plain array of `f64`. Cost: constant.
     fn floats(&self) -> Result<Option<&[f64]>>;
 

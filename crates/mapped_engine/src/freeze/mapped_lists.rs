@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// The lists of one segment.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum MappedLists {
     /// The body of the segment, in place.
     Place(Arc<StoredBody>),
@@ -22,7 +22,7 @@ pub enum MappedLists {
 }
 
 /// The values of one property of these lists.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum MappedColumn {
     /// In its file.
     Place(Arc<StoredColumn>),

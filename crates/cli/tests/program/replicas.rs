@@ -117,14 +117,15 @@ fn a_replica_is_copied_follows_is_verified_and_detached() {
     let (folder, url) = (Folder::new(), shop.url());
     let following = following(&shop, &folder, &url);
     let ran = run_until_now(&shop, &folder, &following).succeeded();
-    assert!(ran.out.starts_with("shop.eg has what the source had at "), "{ran:?}");
+    assert!(ran.out.starts_with("shop.eg was copied, and has what the source had at "), "{ran:?}");
     assert_eq!(
         one(&folder, "g.V().hasLabel('Customer').has('vip', true).in('CUSTOMER').out('ORDER_ITEM').count()"),
         "2"
     );
 
     shop.query("INSERT INTO customer VALUES (3, 'Cem', true); UPDATE orders SET customer_id = 3 WHERE id = 2; DELETE FROM order_item WHERE order_id = 1 AND product_id = 2");
-    run_until_now(&shop, &folder, &following).succeeded();
+    let ran = run_until_now(&shop, &folder, &following).succeeded();
+    assert!(ran.out.starts_with("shop.eg has what the source had at "), "{ran:?}");
     assert_eq!(one(&folder, "g.V().has('Customer', 'name', 'Cem').in('CUSTOMER').count()"), "1");
     assert_eq!(one(&folder, "g.E().hasLabel('ORDER_ITEM').count()"), "2");
     let write = ["query", "shop.eg", "g.addV('Customer')"];

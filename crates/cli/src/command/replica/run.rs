@@ -210,7 +210,7 @@ pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Resu
     let (end, code) = outcome?;
     stopped?;
     closed?;
-    let report = RunReport::new(path, &status, end, began.elapsed());
+    let report = RunReport::new(path, &status, (is_new, end), began.elapsed());
     match (&end, code) {
         (_, Some(code)) => Ok(code),
         (RunEnd::Paused, None) => Err(paused(path, &status).into()),
@@ -453,6 +453,8 @@ fn paused(path: &Path, status: &ReplicaStatus) -> Error {
 #[derive(Debug, Serialize)]
 struct RunReport {
     database: String,
+    /// Whether the tables were copied first.
+    copied: bool,
     end: RunEnd,
     seconds: f64,
     #[serde(flatten)]
@@ -460,15 +462,16 @@ struct RunReport {
 }
 
 impl RunReport {
-    fn new(path: &Path, status: &ReplicaStatus, end: RunEnd, took: Duration) -> Self {
+    fn new(path: &Path, status: &ReplicaStatus, (copied, end): (bool, RunEnd), took: Duration) -> Self {
         let database = path.display().to_string();
-        Self { database, end, seconds: took.as_secs_f64(), status: status.clone() }
+        Self { database, copied, end, seconds: took.as_secs_f64(), status: status.clone() }
     }
 }
 
 impl fmt::Display for RunReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { database, end, seconds, status } = self;
+        let Self { database, copied, end, seconds, status } = self;
+        let copy = if *copied { "was copied, and " } else { "" };
         let how = match end {
             RunEnd::Asked => "stopped",
             RunEnd::Reached => "has what the source had",
@@ -476,7 +479,7 @@ impl fmt::Display for RunReport {
         };
         writeln!(
             f,
-            "{} {how} at {}: {} in {} applied in {}; {} of log to come",
+            "{} {copy}{how} at {}: {} in {} applied in {}; {} of log to come",
             visible(database),
             status.position,
             counted(status.rows, "row", "rows"),

@@ -57,6 +57,12 @@ impl<'a> Control<'a> {
         self.budget
     }
 
+    /// Whether to stop.
+    #[must_use]
+    pub fn cancel(&self) -> &CancelFlag {
+        &self.cancel
+    }
+
     /// The same flag and progress with another budget: that of the view that is read.
     #[must_use]
     pub fn on_budget<'b>(&self, budget: &'b dyn Budget) -> Control<'b>

@@ -25,7 +25,7 @@
 //! Source: Bonacich: Power and Centrality (1987); start, shift, norm and end as in NetworkX 3.
 
 use crate::control::Control;
-use crate::gather::{ROUNDING_BOUND_MIN, compacted_for, sum_of, weighted_sum_of};
+use crate::gather::{ROUNDING_BOUND_MIN, RoundLists, sum_of, weighted_sum_of};
 use crate::parts::Parts;
 use crate::range::RealRange;
 use crate::scope::Scope;
@@ -130,8 +130,7 @@ fn iterate<T: Topology>(
         Eigenvector { scores: vec![0.0; bound as usize], iterations: 0, change: 0.0, converged: false };
     vertices.iter().for_each(|vertex| found.scores[vertex as usize] = 1.0 / count);
     let parts = Parts::of(topology);
-    let compacted = compacted_for(parameters.iterations, topology, parameters.direction.reversed(), control)?;
-    let lists = compacted.as_ref().unwrap_or(topology);
+    let mut lists = RoundLists::new(topology, parameters.direction.reversed(), true);
     let mut next = vec![0.0; bound as usize];
     // The scores, rounded; empty if they don't change much any more, and on a small graph.
     let mut rounded = vec![0.0; if may_round { bound as usize } else { 0 }];
@@ -139,6 +138,7 @@ fn iterate<T: Topology>(
     let change_min =
         (DOUBLE_PRECISION_FACTOR * count * parameters.tolerance).max(ROUNDED_CHANGE_MIN * count.sqrt());
     while found.iterations < parameters.iterations && !found.converged && !vertices.is_empty() {
+        let lists = lists.after(found.iterations, parameters.iterations, control)?;
         found.iterations += 1;
         let reads_rounded =
             !rounded.is_empty() && found.iterations > 1 && found.iterations < parameters.iterations;

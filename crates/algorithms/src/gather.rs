@@ -9,21 +9,34 @@ use evergraph_graph::id::Direction;
 use evergraph_graph::topology::Topology;
 
 /// The copy of the lists costs about as much as two rounds, and saves more than half of each if there are several types.
-const ROUNDS_WORTH_COMPACTING: u32 = 5;
+const ROUNDS_WORTH_A_COPY: u32 = 5;
+/// An algorithm that may end early is not about to if it has not after so many rounds.
+const ROUNDS_BEFORE_A_COPY: u32 = 2;
 
-/// The lists of `direction`, those of each vertex in one place, if `rounds` visits of all of them are worth the copy.
-///
-/// # Errors
-/// As [`Topology::compacted`].
-pub(crate) fn compacted_for<T: Topology>(
-    rounds: u32,
-    topology: &T,
+/// The lists of a topology for rounds that visit all of one direction: copied into one place as soon as that is worth it.
+pub(crate) struct RoundLists<'a, T> {
+    topology: &'a T,
     direction: Direction,
-    control: &Control<'_>,
-) -> Result<Option<T>> {
-    match rounds >= ROUNDS_WORTH_COMPACTING {
-        true => topology.compacted(direction, control.budget()),
-        false => Ok(None),
+    /// In how many rounds they are copied.
+    copied_at: u32,
+    coalesced: Option<T>,
+}
+
+impl<'a, T: Topology> RoundLists<'a, T> {
+    pub(crate) fn new(topology: &'a T, direction: Direction, may_end_early: bool) -> Self {
+        let copied_at = if may_end_early { ROUNDS_BEFORE_A_COPY } else { 0 };
+        Self { topology, direction, copied_at, coalesced: None }
+    }
+
+    /// The lists for the round after `done` rounds, of at most `rounds`.
+    ///
+    /// # Errors
+    /// As [`Topology::coalesced`].
+    pub(crate) fn after(&mut self, done: u32, rounds: u32, control: &Control<'_>) -> Result<&T> {
+        if done == self.copied_at && rounds - done >= ROUNDS_WORTH_A_COPY {
+            self.coalesced = self.topology.coalesced(self.direction, control.budget(), control.cancel())?;
+        }
+        Ok(self.coalesced.as_ref().unwrap_or(self.topology))
     }
 }
 

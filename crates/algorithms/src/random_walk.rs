@@ -22,7 +22,7 @@
 
 use crate::contributions::{Changes, Contributions, NextContributions, Rounding, Scores};
 use crate::control::Control;
-use crate::gather::{ROUNDING_BOUND_MIN, compacted_for, sum_of};
+use crate::gather::{ROUNDING_BOUND_MIN, RoundLists, sum_of};
 use crate::parts::Parts;
 use crate::range::RealRange;
 use crate::restarts::Restarts;
@@ -85,12 +85,12 @@ impl Walk {
     ) -> Result<WalkScores> {
         control.report(self.phase, 0.0);
         let parts = Parts::of(topology);
-        let compacted = compacted_for(self.iterations, topology, self.direction.reversed(), control)?;
-        let lists = compacted.as_ref().unwrap_or(topology);
+        let mut lists = RoundLists::new(topology, self.direction.reversed(), self.change_max.is_some());
         let may_round = topology.bound() >= ROUNDING_BOUND_MIN;
         let mut round = Round::start(topology, self, may_round, first, total, &parts, control)?;
         let (mut iterations, mut converged) = (0, false);
         while iterations < self.iterations && !converged {
+            let lists = lists.after(iterations, self.iterations, control)?;
             iterations += 1;
             round.run(lists, self, restarts, self.iterations - iterations, &parts, control)?;
             converged = self.change_max.is_some_and(|change_max| round.change < change_max);

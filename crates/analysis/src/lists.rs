@@ -6,6 +6,7 @@ use evergraph_algorithms::copied::CopiedLists;
 use evergraph_algorithms::csr::StaticCsr;
 use evergraph_engines::topology::AnyTopology;
 use evergraph_graph::budget::{Budget, Reservation};
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::scratch::Scratch;
@@ -143,9 +144,14 @@ impl Topology for Lists {
         either!(self, lists => lists.scratch())
     }
 
-    fn compacted(&self, direction: Direction, budget: &dyn Budget) -> Result<Option<Self>> {
+    fn coalesced(
+        &self,
+        direction: Direction,
+        budget: &dyn Budget,
+        cancel: &CancelFlag,
+    ) -> Result<Option<Self>> {
         match self {
-            Self::Frozen(lists) => Ok(lists.compacted(direction, budget)?.map(Self::Frozen)),
+            Self::Frozen(lists) => Ok(lists.coalesced(direction, budget, cancel)?.map(Self::Frozen)),
             // Arrays already.
             Self::Static(..) | Self::Packed(_) => Ok(None),
         }

@@ -3,6 +3,7 @@
 use evergraph_disk_engine::file::csr_file::CsrFile;
 use evergraph_disk_engine::topology::disk_topology::DiskTopology;
 use evergraph_graph::budget::Budget;
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::scratch::Scratch;
@@ -131,11 +132,16 @@ impl Topology for AnyTopology {
         with_topology!(self, topology => topology.reads_from_disk())
     }
 
-    fn compacted(&self, direction: Direction, budget: &dyn Budget) -> Result<Option<Self>> {
+    fn coalesced(
+        &self,
+        direction: Direction,
+        budget: &dyn Budget,
+        cancel: &CancelFlag,
+    ) -> Result<Option<Self>> {
         Ok(match self {
-            Self::Memory(topology) => topology.compacted(direction, budget)?.map(Self::Memory),
-            Self::Disk(topology) => topology.compacted(direction, budget)?.map(Self::Disk),
-            Self::Mapped(topology) => topology.compacted(direction, budget)?.map(Self::Mapped),
+            Self::Memory(topology) => topology.coalesced(direction, budget, cancel)?.map(Self::Memory),
+            Self::Disk(topology) => topology.coalesced(direction, budget, cancel)?.map(Self::Disk),
+            Self::Mapped(topology) => topology.coalesced(direction, budget, cancel)?.map(Self::Mapped),
         })
     }
 

@@ -21,6 +21,7 @@
 //! a flat CSR, merged into one slice a vertex 1.41 to 1.85 times.
 
 use crate::budget::Budget;
+use crate::cancel::CancelFlag;
 use crate::error::Result;
 use crate::filter::Filter;
 use crate::id::{Direction, KeyId, LabelId, TypeId};
@@ -195,12 +196,17 @@ pub trait Topology: Sync {
     }
 
     /// The same vertices with the lists of `direction`, those of each vertex in one place, for an algorithm that visits all of them
-    /// in many rounds; `None` if they lie so, or if `budget` has no memory for the copy. Not to outlive this one. Cost: two visits
-    /// of all lists; 4 bytes an edge, 12 with weights.
+    /// in many rounds; `None` if they lie so, or if `budget` has less than twice the memory of the copy. Not to outlive this one.
+    /// Cost: two visits of all lists; 4 bytes an edge, 12 with weights.
     ///
     /// # Errors
-    /// As [`Topology::visit`].
-    fn compacted(&self, _direction: Direction, _budget: &dyn Budget) -> Result<Option<Self>>
+    /// `cancelled`; as [`Topology::visit`].
+    fn coalesced(
+        &self,
+        _direction: Direction,
+        _budget: &dyn Budget,
+        _cancel: &CancelFlag,
+    ) -> Result<Option<Self>>
     where
         Self: Sized,
     {

@@ -330,7 +330,7 @@ fn check_frozen(engine: &MemoryEngine, timestamp: Timestamp, model: &Model, proj
             assert_eq!(found, want, "{side:?} of {projection:?}");
         }
         // In one place, if there are several types.
-        if let Some(compacted) = frozen.compacted(side, &Unlimited).unwrap() {
+        if let Some(coalesced) = frozen.coalesced(side, &Unlimited, &cancel).unwrap() {
             let (mut found, mut pieces) = (Lists::new(), 0);
             let add = |vertex: u32, piece: Piece<'_>| {
                 assert!(piece.sorted && piece.neighbors.is_sorted());
@@ -340,11 +340,11 @@ fn check_frozen(engine: &MemoryEngine, timestamp: Timestamp, model: &Model, proj
                 pieces += 1;
                 Visit::Continue
             };
-            compacted.visit(side, 0..compacted.bound(), &mut PieceBuffer::default(), add).unwrap();
+            coalesced.visit(side, 0..coalesced.bound(), &mut PieceBuffer::default(), add).unwrap();
             found.values_mut().for_each(|list| list.sort_unstable());
-            assert_eq!(found, want, "{side:?} of {projection:?}, compacted");
+            assert_eq!(found, want, "{side:?} of {projection:?}, coalesced");
             assert!(pieces <= want.len() * side.sides().len(), "{pieces} pieces");
-            assert_eq!(compacted.edge_count(), frozen.edge_count());
+            assert_eq!(coalesced.edge_count(), frozen.edge_count());
         }
         // Piece by piece, in ranges that end inside a word of bits.
         let (mut found, mut turn) = (Lists::new(), None);

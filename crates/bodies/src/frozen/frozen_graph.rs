@@ -26,6 +26,7 @@ use crate::frozen::label_lists::LabelLists;
 use crate::frozen::resolved_list::ResolvedList;
 use crate::frozen::stored_lists::StoredLists;
 use evergraph_graph::budget::{Budget, Reservation};
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, VertexId};
 use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Turn, Visit};
@@ -411,8 +412,13 @@ impl<S: StoredLists> Topology for FrozenGraph<S> {
         Ok(())
     }
 
-    fn compacted(&self, direction: Direction, budget: &dyn Budget) -> Result<Option<Self>> {
-        self.compact(direction, budget)
+    fn coalesced(
+        &self,
+        direction: Direction,
+        budget: &dyn Budget,
+        cancel: &CancelFlag,
+    ) -> Result<Option<Self>> {
+        self.coalesce(direction, budget, cancel)
     }
 
     fn cuts(&self, parts: usize) -> Vec<u32> {

@@ -6,8 +6,8 @@
 //! a merge    makes a new body, of which nothing is kept yet
 //! ```
 //!
-//! A body never changes, and neither does the label of a group of vertices; so what was made of both stays true as long as the
-//! body is there. To analyse some labels again costs what changed since, not what there is.
+//! A body never changes, and neither does the label of a group of vertices; so what was made of both stays true, and is kept until
+//! the body is gone or many snapshots did not ask for it. To analyse some labels again costs what changed since, not what there is.
 //!
 //! The memory is what nobody reserves; a reservation takes it back. Lists that a topology reads stay, and count, until that is
 //! dropped.
@@ -31,6 +31,9 @@ pub type BodyIdentity = Arc<dyn Any + Send + Sync>;
 const CHOICES_MAX: usize = 4;
 /// What an entry takes beside its lists, in bytes: in the map, and what is left of a body that was dropped.
 const ENTRY_BYTES: u64 = 256;
+/// Lists that so many snapshots of their choice did not ask for are of a body that was replaced, or of a type that the choice is no
+/// longer asked for with.
+const SNAPSHOTS_UNASKED: u64 = 32;
 const PURPOSE: &str = "lists within labels";
 
 /// What lists are made for.
@@ -62,7 +65,9 @@ struct KeptChoice {
     choice: ListChoice,
     /// By the address of the body.
     lists: HashMap<usize, KeptLists>,
-    /// Whether memory was missing since the last snapshot asked for it.
+    /// Snapshots that asked for it.
+    snapshots: u64,
+    /// Whether memory was missing since the last one did.
     is_short: bool,
 }
 
@@ -70,12 +75,16 @@ struct KeptLists {
     of: Weak<dyn Any + Send + Sync>,
     within: ScopedLists,
     bytes: u64,
+    /// The snapshot of the choice that asked for it last.
+    asked_in: u64,
 }
 
 impl KeptLists {
-    /// Whether its body is gone, and it can go, too.
-    fn is_dead(&self) -> bool {
-        self.of.strong_count() == 0 && self.is_unread()
+    /// Whether nobody is going to ask for it again, and dropping it frees its memory: its body is gone, or was replaced in what many
+    /// of the choice's `snapshots` have seen.
+    fn is_stale(&self, snapshots: u64) -> bool {
+        let is_asked_for = self.of.strong_count() > 0 && snapshots - self.asked_in <= SNAPSHOTS_UNASKED;
+        !is_asked_for && self.is_unread()
     }
 
     /// Whether dropping it frees its memory.
@@ -104,9 +113,10 @@ impl LabelLists {
 
     /// What is kept of `body` for `choice`.
     pub(crate) fn get(&self, choice: &ListChoice, body: &BodyIdentity) -> Option<ScopedLists> {
-        let kept = self.kept.lock();
-        let of_choice = kept.iter().find(|kept| kept.choice == *choice)?;
-        let lists = of_choice.lists.get(&address(body))?;
+        let mut kept = self.kept.lock();
+        let of_choice = kept.iter_mut().find(|kept| kept.choice == *choice)?;
+        let lists = of_choice.lists.get_mut(&address(body))?;
+        lists.asked_in = of_choice.snapshots;
         // While an entry refers to a body, dropped or not, no other one has its address.
         Some(lists.within.clone())
     }
@@ -123,17 +133,19 @@ impl LabelLists {
             return false;
         }
         if !self.reservation.grow(bytes) {
-            // Other choices make room, once: what is left of them is read.
-            if std::mem::replace(&mut kept[at].is_short, true) {
+            // Other choices make room until all that is left of them is read.
+            if kept[at].is_short {
                 return false;
             }
-            let freed = drop_lists(&mut kept, Some(at), bytes);
+            let freed = self.drop_lists(&mut kept, Some(at), bytes);
             self.reservation.release(freed);
             if !self.reservation.grow(bytes) {
+                kept[at].is_short = true;
                 return false;
             }
         }
-        let lists = KeptLists { of: Arc::downgrade(body), within: within.clone(), bytes };
+        let asked_in = kept[at].snapshots;
+        let lists = KeptLists { of: Arc::downgrade(body), within: within.clone(), bytes, asked_in };
         kept[at].lists.insert(address(body), lists);
         true
     }
@@ -143,15 +155,16 @@ impl LabelLists {
     /// Cost: a look at each entry.
     pub(crate) fn begin(&self, choice: &ListChoice) {
         let mut kept = self.kept.lock();
-        let mut freed: u64 = kept.iter_mut().map(|of_choice| of_choice.drop_where(KeptLists::is_dead)).sum();
+        let mut freed: u64 = kept.iter_mut().map(KeptChoice::drop_stale).sum();
         match kept.iter().position(|kept| kept.choice == *choice) {
             Some(at) => kept[..=at].rotate_right(1),
             None => {
                 let (choice, lists) = (choice.clone(), HashMap::new());
-                kept.insert(0, KeptChoice { choice, lists, is_short: false });
+                kept.insert(0, KeptChoice { choice, lists, snapshots: 0, is_short: false });
             }
         }
         kept[0].is_short = false;
+        kept[0].snapshots += 1;
         for of_choice in kept.iter_mut().skip(CHOICES_MAX) {
             freed += of_choice.drop_where(KeptLists::is_unread);
         }
@@ -166,7 +179,7 @@ impl LabelLists {
 
 impl KeptChoice {
     /// Drops those of which `goes` is true; how many bytes that frees.
-    fn drop_where(&mut self, goes: impl Fn(&KeptLists) -> bool) -> u64 {
+    fn drop_where(&mut self, mut goes: impl FnMut(&KeptLists) -> bool) -> u64 {
         let mut freed = 0;
         self.lists.retain(|_, lists| {
             let goes = goes(lists);
@@ -175,27 +188,42 @@ impl KeptChoice {
         });
         freed
     }
+
+    fn drop_stale(&mut self) -> u64 {
+        let snapshots = self.snapshots;
+        self.drop_where(|lists| lists.is_stale(snapshots))
+    }
 }
 
-/// Drops lists that nobody reads, but those of the choice at `spared`, until `bytes` are free: first of bodies that are gone, then
-/// of the choices that were asked for longest ago. Returns how many bytes are.
-fn drop_lists(kept: &mut [KeptChoice], spared: Option<usize>, bytes: u64) -> u64 {
-    let mut freed: u64 = kept.iter_mut().map(|of_choice| of_choice.drop_where(KeptLists::is_dead)).sum();
-    for (at, of_choice) in kept.iter_mut().enumerate().rev() {
-        if freed >= bytes {
-            break;
+impl LabelLists {
+    /// Drops lists that nobody reads, but those of the choice at `spared`, until `bytes` are free, or a share of all: first stale
+    /// ones, then those of the choices that were asked for longest ago. Returns how many bytes are.
+    ///
+    /// Cost: a look at each entry, for a sixteenth of them at least.
+    fn drop_lists(&self, kept: &mut [KeptChoice], spared: Option<usize>, bytes: u64) -> u64 {
+        let wanted = bytes.max(self.reservation.bytes() / 16);
+        let mut freed: u64 = kept.iter_mut().map(KeptChoice::drop_stale).sum();
+        for (at, of_choice) in kept.iter_mut().enumerate().rev() {
+            if freed >= wanted {
+                break;
+            }
+            if spared != Some(at) {
+                let mut left = wanted - freed;
+                freed += of_choice.drop_where(|lists| {
+                    let goes = left > 0 && lists.is_unread();
+                    left = if goes { left.saturating_sub(lists.bytes) } else { left };
+                    goes
+                });
+            }
         }
-        if spared != Some(at) {
-            freed += of_choice.drop_where(KeptLists::is_unread);
-        }
+        freed
     }
-    freed
 }
 
 impl Shrink for LabelLists {
     fn shrink(&self, bytes: u64) {
         let mut kept = self.kept.lock();
-        let freed = drop_lists(&mut kept, None, bytes);
+        let freed = self.drop_lists(&mut kept, None, bytes);
         self.reservation.release(freed);
     }
 }
@@ -271,6 +299,23 @@ mod tests {
     }
 
     #[test]
+    fn lists_go_that_many_snapshots_did_not_ask_for() {
+        let (budget, lists) = lists();
+        let bodies = [body(), body()];
+        for body in &bodies {
+            assert!(lists.keep(&choice(1), &identity(body), &ScopedLists::Whole));
+        }
+        for _ in 0..=SNAPSHOTS_UNASKED {
+            assert!(lists.get(&choice(1), &identity(&bodies[0])).is_some());
+            lists.begin(&choice(1));
+        }
+        assert_eq!(budget.used_bytes(), 2 * ENTRY_BYTES);
+        lists.begin(&choice(1));
+        assert_eq!(budget.used_bytes(), ENTRY_BYTES);
+        assert!(lists.get(&choice(1), &identity(&bodies[0])).is_some());
+    }
+
+    #[test]
     fn a_reservation_gets_the_memory_of_the_oldest_choice_that_nobody_reads() {
         let (budget, lists) = lists();
         let bodies = [body(), body()];
@@ -299,7 +344,7 @@ mod tests {
         let read = [0, 1].map(|at| lists.get(&choice(1), &identity(&bodies[at])).unwrap());
         assert!(!lists.keep(&choice(2), &identity(&bodies[2]), &part()), "all lists are read");
         drop(read);
-        assert!(!lists.keep(&choice(2), &identity(&bodies[2]), &part()), "asked once for each snapshot");
+        assert!(!lists.keep(&choice(2), &identity(&bodies[2]), &part()), "tried once for each snapshot");
         lists.begin(&choice(2));
         assert!(lists.keep(&choice(2), &identity(&bodies[2]), &part()));
         assert!(lists.get(&choice(1), &identity(&bodies[0])).is_none());

@@ -8,11 +8,11 @@
 //! dense_list      the loops that algorithms spend their time in
 //! freezer         makes frozen lists of segments and records
 //! frozen_graph    all of them: the topology that algorithms read
-//! compacted       all lists of a vertex in one place, for algorithms of many rounds
+//! coalesced       all lists of a vertex in one place, for algorithms of many rounds
 //! shared_list     lists handed out as they lie in memory
 //! ```
 
-pub(crate) mod compacted;
+pub(crate) mod coalesced;
 pub(crate) mod dense_list;
 pub mod freezer;
 pub mod fresh_lists;

@@ -1,8 +1,8 @@
-//! Compacting: the lists of each vertex in one place, for algorithms that visit all of them round after round.
+//! Coalesced lists: the lists of each vertex in one place, for algorithms that visit all of them round after round.
 //!
 //! ```text
 //! a group's lists   one a type, fresh ones on top:  a visit looks at each of them, for each vertex
-//! compacted         one, sorted:                    a visit is that of a static array
+//! coalesced         one, sorted:                    a visit is that of a static array
 //! ```
 //!
 //! A property graph has many types and short lists, and then most of a visit is spent between the lists. The copy costs about
@@ -14,28 +14,42 @@ use crate::frozen::frozen_list::{FrozenList, ListWeights};
 use crate::frozen::resolved_list::ResolvedList;
 use crate::frozen::stored_lists::StoredLists;
 use evergraph_graph::budget::Budget;
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, GROUP_SIZE};
 use evergraph_graph::topology::Visit;
 use rayon::prelude::*;
 use std::sync::Arc;
 
+const PURPOSE: &str = "lists in one place";
+
 /// A copy is worth it if more than one in so many edges lie in groups with several lists.
 const SHARED_LISTS_MAX: u64 = 4;
 
-type GroupLists<S> = Box<[FrozenList<S>]>;
+/// Rows between two looks at whether to go on.
+const ROWS_AT_ONCE: u16 = 64;
+
+/// The lists of a group on one side.
+type FrozenGroup<S> = Box<[FrozenList<S>]>;
 
 impl<S: StoredLists> FrozenGraph<S> {
-    /// As [`evergraph_graph::topology::Topology::compacted`].
-    pub(crate) fn compact(&self, direction: Direction, budget: &dyn Budget) -> Result<Option<Self>> {
+    /// As [`evergraph_graph::topology::Topology::coalesced`].
+    pub(crate) fn coalesce(
+        &self,
+        direction: Direction,
+        budget: &dyn Budget,
+        cancel: &CancelFlag,
+    ) -> Result<Option<Self>> {
         let (mut copied_edges, mut copied_groups, mut all_edges) = (0, 0, 0);
+        let mut largest = 0;
         let mut is_weighted = false;
         for side in direction.sides() {
             for lists in self.side(*side)? {
                 let edges: u64 = lists.iter().map(FrozenList::edges_count).sum();
                 all_edges += edges;
-                if lists.len() > 1 {
+                if is_split(lists) {
                     copied_edges += edges;
+                    largest = edges.max(largest);
                     copied_groups += 1;
                     is_weighted |= lists[0].is_weighted();
                 }
@@ -46,11 +60,15 @@ impl<S: StoredLists> FrozenGraph<S> {
         }
         let edge_bytes = if is_weighted { 12 } else { 4 };
         let bytes = copied_edges * edge_bytes + copied_groups * u64::from(GROUP_SIZE) * 4;
-        // Without memory for it the lists serve as they are.
-        let Ok(reservation) = budget.reserve("lists in one place", bytes) else { return Ok(None) };
-        let side = |side| -> Result<Vec<GroupLists<S>>> {
+        // Sorting needs some of a group's edges twice more.
+        let bytes = bytes + largest * edge_bytes * 2;
+        // The lists serve as they are: nobody is refused memory for a copy, unless there was as much again.
+        let Ok(twice) = budget.reserve(PURPOSE, bytes.saturating_mul(2)) else { return Ok(None) };
+        drop(twice);
+        let Ok(reservation) = budget.reserve(PURPOSE, bytes) else { return Ok(None) };
+        let side = |side| -> Result<Vec<FrozenGroup<S>>> {
             match direction.sides().contains(&side) {
-                true => self.side(side)?.par_iter().map(|lists| one_list(lists)).collect(),
+                true => self.side(side)?.par_iter().map(|lists| coalesced(lists, cancel)).collect(),
                 false => Ok(Vec::new()),
             }
         };
@@ -59,9 +77,15 @@ impl<S: StoredLists> FrozenGraph<S> {
     }
 }
 
+/// Whether a vertex of a group may have several lists, and one list can have all of them.
+fn is_split<S: StoredLists>(lists: &[FrozenList<S>]) -> bool {
+    let edges: u64 = lists.iter().map(FrozenList::edges_count).sum();
+    lists.len() > 1 && edges <= u64::from(u32::MAX)
+}
+
 /// The lists of a group as one.
-fn one_list<S: StoredLists>(lists: &[FrozenList<S>]) -> Result<GroupLists<S>> {
-    if lists.len() <= 1 {
+fn coalesced<S: StoredLists>(lists: &[FrozenList<S>], cancel: &CancelFlag) -> Result<FrozenGroup<S>> {
+    if !is_split(lists) {
         return Ok(lists.into());
     }
     let edges: u64 = lists.iter().map(FrozenList::edges_count).sum();
@@ -72,7 +96,11 @@ fn one_list<S: StoredLists>(lists: &[FrozenList<S>]) -> Result<GroupLists<S>> {
     let mut neighbors: Vec<u32> = Vec::with_capacity(edges as usize);
     let mut weights: Vec<f64> = Vec::with_capacity(if is_weighted { edges as usize } else { 0 });
     let mut pairs = Vec::new();
+    cancel.check()?;
     for row in (0..GROUP_SIZE as u16).filter(|row| degrees[usize::from(*row)] > 0) {
+        if row % ROWS_AT_ONCE == 0 {
+            cancel.check()?;
+        }
         let start = neighbors.len();
         let mut pieces = 0;
         for list in &lists {

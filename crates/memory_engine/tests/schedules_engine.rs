@@ -238,12 +238,6 @@ fn two_merges_of_one_segment_lose_nothing() {
 
 #[test]
 fn merging_everything_beside_another_merge_leaves_nothing_waiting() {
-    let write_and_merge = |database: &Database| {
-        database.write(0);
-        database.make_durable();
-        database.engine.merge_everything();
-        assert_eq!(database.records_waiting(), 0, "another merge was not waited for");
-    };
     check(&[write_and_merge, merge_twice, merge_twice]);
 }
 
@@ -270,6 +264,13 @@ fn slow_writer(database: &Database) {
 
 fn read_twice(database: &Database) {
     (0..2).for_each(|_| database.read());
+}
+
+fn write_and_merge(database: &Database) {
+    database.write(0);
+    database.make_durable();
+    database.engine.merge_everything();
+    assert_eq!(database.records_waiting(), 0, "another merge was not waited for");
 }
 
 fn merge_twice(database: &Database) {

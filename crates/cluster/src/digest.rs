@@ -129,6 +129,27 @@ impl DigestWindow {
         Some(before.digest.after(salt, position, message) == self.entries[place].digest)
     }
 
+    /// Where a log is read from so that the newest `count` messages come again, or as many of them as can be compared.
+    #[must_use]
+    pub fn first_again(&self, count: usize) -> LogPosition {
+        // A message is compared by the digest before it, which the first entry does not have.
+        let place = self.entries.len().saturating_sub(count).max(1);
+        self.entries.get(place).map_or_else(|| self.last().position.next(), |entry| entry.position)
+    }
+
+    /// The first remembered message behind `position`.
+    #[must_use]
+    pub fn next_after(&self, position: LogPosition) -> Option<LogPosition> {
+        let place = self.entries.partition_point(|entry| entry.position <= position);
+        self.entries.get(place).map(|entry| entry.position)
+    }
+
+    /// Whether `position` lies in what is remembered: if the window has no message there, none was applied there.
+    #[must_use]
+    pub fn covers(&self, position: LogPosition) -> bool {
+        self.entries[0].position < position && position <= self.last().position
+    }
+
     /// Forgets messages before `position`, apart from the last one of them and the newest [`OVERLAP`].
     pub fn forget_before(&mut self, position: LogPosition) {
         // One more than overlap: a message is compared by the digest before it.
@@ -235,6 +256,27 @@ mod tests {
         assert_eq!(window.is_unchanged(SALT, LogPosition(20), b"c"), Some(false));
         assert_eq!(window.is_unchanged(SALT, LogPosition(15), b"b"), None, "no message was there");
         assert_eq!(window.is_unchanged(SALT, LogPosition::START, b""), None);
+    }
+
+    #[test]
+    fn reading_begins_where_the_newest_messages_can_be_compared() {
+        let window = window(&[&b"m"[..]; 20]);
+        assert_eq!(window.first_again(OVERLAP), LogPosition(50), "positions 50 to 200 are 16 messages");
+        assert_eq!(window.first_again(1), LogPosition(200));
+        assert_eq!(window.first_again(0), LogPosition(201));
+        assert_eq!(window.first_again(usize::MAX), LogPosition(10), "the first entry is no message");
+        assert_eq!(DigestWindow::new(SeenLog::START).first_again(OVERLAP), LogPosition(1));
+    }
+
+    #[test]
+    fn a_window_says_where_messages_were_and_where_none_was() {
+        let mut window = window(&[&b"m"[..]; 40]);
+        window.forget_before(LogPosition(150));
+        assert_eq!(window.next_after(LogPosition(150)), Some(LogPosition(160)));
+        assert_eq!(window.next_after(LogPosition(155)), Some(LogPosition(160)));
+        assert_eq!(window.next_after(LogPosition(400)), None);
+        let covered = [139, 140, 155, 400, 401].map(|position| window.covers(LogPosition(position)));
+        assert_eq!(covered, [false, false, true, true, false]);
     }
 
     #[test]

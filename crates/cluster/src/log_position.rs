@@ -43,6 +43,16 @@ impl LogPosition {
         self.timestamp(MESSAGE_RECORDS_MAX - 1)
     }
 
+    /// The lowest position behind this one.
+    ///
+    /// # Panics
+    /// Behind [`LogPosition::MAX`], in builds with checks.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        debug_assert!(self.0 <= Self::MAX.0);
+        Self(self.0 + 1)
+    }
+
     /// The position of the message whose records have timestamps such as this one.
     #[must_use]
     pub const fn of(timestamp: Timestamp) -> Self {

@@ -185,6 +185,8 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["record::body"],
             &["record::message"],
             &["record"],
+            &["log::shared_log"],
+            &["log"],
             &["certification::outcome"],
             &["certification::generation", "certification::pending_parts"],
             &["certification::certifier"],

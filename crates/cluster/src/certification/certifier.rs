@@ -158,6 +158,12 @@ impl Certifier {
         self.digests.last()
     }
 
+    /// The log that was applied, as far back as it is remembered: a reader compares with it.
+    #[must_use]
+    pub fn digests(&self) -> &DigestWindow {
+        &self.digests
+    }
+
     /// The digest of the log up to the message at `position`, unless it is forgotten.
     #[must_use]
     pub fn digest_at(&self, position: LogPosition) -> Option<LogDigest> {

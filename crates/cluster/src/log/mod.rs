@@ -1,0 +1,21 @@
+//! The shared log: what a node asks of it, how records get into it, and how they are read.
+//!
+//! ```text
+//! coordinators ──records──> packer ──append──> shared log ──read_from──> reader ──messages──> certification
+//!                             │  <──answer──      │  ▲                     │
+//!                             └─── position ──────┼──┼─────────────────────┤ is it still the log that was applied?
+//!                                                 └──┴── trim, end ────────┘
+//! ```
+//!
+//! - [`shared_log`]: the interface, and what a log must keep to
+//! - [`memory`]: a log in memory, with faults from a seed
+//! - [`packer`]: records into messages, messages into the log
+//! - [`reader`]: messages out of the log, and whether it is still the same log
+//!
+//! Packer and reader have neither threads nor clocks: whoever owns them passes the time, the log and its answers. So one
+//! thread drives a whole cluster in a simulation, and one thread a node serves its log.
+
+pub mod memory;
+pub mod packer;
+pub mod reader;
+pub mod shared_log;

@@ -22,7 +22,7 @@
 #   REPLICA_FLAGS     of `make bench-replica`: --replica-quick, --replica-rounds 5, --replica-accounts 1000000, --replica-rates 100,5000,
 #                     --replica-copies 1,50 (of LDBC's network, in the part interactive), --replica-unsynced (PostgreSQL with fsync=off); --interactive FOLDER of LDBC's interactive workload, for the parts network and interactive
 #   MAPPED_DIR        folder on persistent memory for `make bench-mapped` (default: /dev/shm, with --emulate-dax); ENGINES_FLAGS go to it, too:
-#                     --scale 20, --rounds 9, --mapped-degrees 16, --mapped-opening-loads 1,160
+#                     --scale 20, --rounds 9, --mapped-degrees 16, --mapped-writers 1,2,4, --mapped-opening-loads 1,160
 #   GAPBS_DIR         folder of GAPBS' built programs (pr, bfs, sssp, cc, bc, tc, converter), to run beside our kernels
 #   DEMO_FLAGS        passed to tools/demo-disk: --scale 21, --memory-limit 96MiB, --dir /disk/demo, --keep
 #   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...
@@ -34,7 +34,8 @@
 #   PROGRAM           of `make container-test`: a program that is built already
 #   BUGS              of `make planted-bugs`: parts of names, to plant some (crates/storage/src/planted.rs)
 #   SANITIZER         of `make sanitizers`: thread or address, for one of them (tools/sanitizers)
-#   IMAGES, SEED   of `make crash`: how many crash images, from which seed on
+#   IMAGES, SEED, WAYS   of `make crash`: how many crash images, from which seed on, in how many ways at most the power of persistent
+#                        memory is cut at one moment, in one history of sixteen (4096: 12 lines with a store each)
 #   MINUTES           of `make soak` and `make readers-long`: how long (crates/cli/tests/hostile/soak.rs, tests/tests/readers/processes.rs)
 #   CYCLES, SEED   of `make kill`: how many kills, at which moments (crates/cli/tests/kills)
 #   HISTORIES, CYCLES, CHANGES, ROWS, MEMORY, SEED   of `make replica-long`: histories of a simulated replica (1,600: 20,000 power cuts),
@@ -208,6 +209,7 @@ crash: toolchain ## Cut the power of simulated disks: a million times, or IMAGES
 	@test -n "$(SIMULATED_$(or $(ENGINE),memory))" || { echo "there is no engine $(ENGINE): disk, mapped or memory" >&2; exit 1; }
 	@echo "== $(or $(IMAGES),1000000) images of disks whose power failed, of each engine (the first time builds the test: some minutes)"
 	$(Q)EVERGRAPH_SIM_IMAGES="$(or $(IMAGES),1000000)" EVERGRAPH_SIM_SEED="$(or $(SEED),$(shell date +%s))" \
+	    EVERGRAPH_SIM_WAYS="$(or $(WAYS),4096)" \
 	    $(CARGO) test $(CARGO_FLAGS) $(QUIET) -p evergraph-tests --test simulation -- --nocapture --test-threads 1 --exact \
 	    $(foreach engine,$(or $(ENGINE),memory disk mapped),$(SIMULATED_$(engine)))
 

@@ -84,6 +84,12 @@ pub struct MappedArguments {
     /// Average degrees at which inserts are measured: 6,16,64.
     #[arg(long, value_delimiter = ',', value_name = "DEGREE")]
     mapped_degrees: Option<Vec<u32>>,
+    /// How many threads insert at a time: 1,2. What an edge writes back is counted with one.
+    #[arg(long, value_delimiter = ',', value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    mapped_writers: Option<Vec<u32>>,
+    /// Sizes of section logs that are tried, in bytes, 32 to 16384: 64,128,256,512,1024,2048,4096,8192,16384.
+    #[arg(long, value_delimiter = ',', value_name = "BYTES", value_parser = clap::value_parser!(u32).range(32..=16_384))]
+    mapped_log_bytes: Option<Vec<u32>>,
     /// How many times the graph is loaded before the database is opened after a kill: 1,16,160.
     #[arg(long, value_delimiter = ',', value_name = "LOADS")]
     mapped_opening_loads: Option<Vec<u32>>,
@@ -101,6 +107,12 @@ impl MappedArguments {
         plan.is_emulated |= self.emulate_dax;
         if let Some(degrees) = &self.mapped_degrees {
             plan.degrees.clone_from(degrees);
+        }
+        if let Some(writers) = &self.mapped_writers {
+            plan.writers = writers.iter().map(|count| *count as usize).collect();
+        }
+        if let Some(sizes) = &self.mapped_log_bytes {
+            plan.log_bytes.clone_from(sizes);
         }
         if let Some(loads) = &self.mapped_opening_loads {
             plan.opening_loads.clone_from(loads);

@@ -3,7 +3,7 @@
 use evergraph::engines::engine::AnyEngine;
 use evergraph::storage::checkpoint::contract::CheckpointOutcome;
 use evergraph::storage::io::directory::Directory;
-use evergraph::storage::io::memory::{CrashOutcome, MemoryDirectory};
+use evergraph::storage::io::memory::{CrashOutcome, MemoryDirectory, SECTOR_BYTES};
 use evergraph::storage::io::random::{Random, SplitMix64};
 use evergraph::storage::open::{OpenOptions, OpenStore};
 use evergraph::{Database, Durability, EngineKind, Error, Options, Result};
@@ -57,13 +57,14 @@ pub fn assert_healthy(open: &OpenStore<AnyEngine>) {
     assert!(report.is_healthy(), "{:?}", report.findings);
 }
 
-/// What a machine finds whose power fails now: each unsynced sector and name is kept, lost or torn, as
+/// What a machine finds whose power fails now: each unsynced sector or line and each name is kept, lost or torn, as
 /// `seed` decides.
 #[must_use]
 pub fn crash(directory: &MemoryDirectory, seed: u64) -> MemoryDirectory {
+    let piece_bytes = directory.write_unit().bytes().min(SECTOR_BYTES as u64);
     let mut random = SplitMix64::new(seed);
     directory.crash(|_| match random.next_u64() % 4 {
-        0 => CrashOutcome::Torn((random.next_u64() % 512) as usize),
+        0 => CrashOutcome::Torn((random.next_u64() % piece_bytes) as usize),
         1 => CrashOutcome::Lost,
         _ => CrashOutcome::Kept,
     })

@@ -10,7 +10,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How often all processes begin to work.
-const TURN_MS: u64 = 300;
+pub const TURN_MS: u64 = 300;
 /// How long they then work.
 pub const WORK_MS: u64 = 50;
 

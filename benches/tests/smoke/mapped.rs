@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 #[test]
 fn stores_of_raw_edges_are_measured_beside_a_static_array() {
     let folder = tempfile::tempdir().expect("a folder for stores and results");
-    let done = harness(folder.path(), &["--only", "mapped"], None);
+    let chosen = ["--only", "mapped", "--mapped-writers", "1,3", "--mapped-log-bytes", "32,2048"];
+    let done = harness(folder.path(), &chosen, None);
     let told = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "{told}");
     let results = results(folder.path());
@@ -14,7 +15,7 @@ fn stores_of_raw_edges_are_measured_beside_a_static_array() {
     let names: BTreeSet<&str> = entries.iter().filter_map(|entry| entry["name"].as_str()).collect();
     for name in [
         "mapped.insert.degree_6.threads_1",
-        "mapped.insert.degree_16.threads_2",
+        "mapped.insert.degree_16.threads_3",
         "mapped.bytes.degree_16",
         "mapped.fences.degree_6",
         "mapped.space.degree_16",
@@ -24,7 +25,7 @@ fn stores_of_raw_edges_are_measured_beside_a_static_array() {
         "mapped.betweenness.threads_2",
         "mapped.open.shut_down",
         "mapped.open.dropped",
-        "mapped.logs.insert.bytes_64",
+        "mapped.logs.insert.bytes_32",
         "mapped.logs.use.bytes_2048",
         "mapped.logs.space.bytes_2048",
         "mapped.ablations.insert",

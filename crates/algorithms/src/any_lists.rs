@@ -3,6 +3,8 @@
 
 use crate::csr::StaticCsr;
 use crate::pieced::Pieced;
+use evergraph_graph::budget::Budget;
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Turn, Visit};
@@ -88,6 +90,18 @@ impl Topology for AnyLists {
     {
         let visitor: &mut dyn FnMut(u32, Piece<'_>) -> Visit = &mut visitor;
         with_lists!(self, lists => lists.visit_each(direction, vertices, buffer, visitor))
+    }
+
+    fn coalesced(
+        &self,
+        direction: Direction,
+        budget: &dyn Budget,
+        cancel: &CancelFlag,
+    ) -> Result<Option<Self>> {
+        match self {
+            Self::Flat(lists) => Ok(lists.coalesced(direction, budget, cancel)?.map(Self::Flat)),
+            Self::Pieced(lists) => Ok(lists.coalesced(direction, budget, cancel)?.map(Self::Pieced)),
+        }
     }
 
     fn cuts(&self, parts: usize) -> Vec<u32> {

@@ -25,7 +25,7 @@
 //! Source: Bonacich: Power and Centrality (1987); start, shift, norm and end as in NetworkX 3.
 
 use crate::control::Control;
-use crate::gather::{ROUNDING_BOUND_MIN, RoundLists, sum_of, weighted_sum_of};
+use crate::gather::{ROUNDING_BOUND_MIN, RoundLists, RoundVisits, sum_of, weighted_sum_of};
 use crate::parts::Parts;
 use crate::range::RealRange;
 use crate::scope::Scope;
@@ -138,12 +138,11 @@ fn iterate<T: Topology>(
     let change_min =
         (DOUBLE_PRECISION_FACTOR * count * parameters.tolerance).max(ROUNDED_CHANGE_MIN * count.sqrt());
     while found.iterations < parameters.iterations && !found.converged && !vertices.is_empty() {
-        let lists = lists.after(found.iterations, parameters.iterations, control)?;
+        let visits = lists.after(found.iterations, parameters.iterations, control)?;
         found.iterations += 1;
         let reads_rounded =
             !rounded.is_empty() && found.iterations > 1 && found.iterations < parameters.iterations;
-        let direction = parameters.direction.reversed();
-        let pull = Pull { topology: lists, direction, parts: &parts, control };
+        let pull = Pull { visits, parts: &parts, control };
         let norm = if found.iterations == 1 && vertices.is_full() {
             // All neighbours have the same score, and none is out of scope: they needn't be looked at.
             pull.run(&found.scores, &mut next, |piece| weight_of(piece) / count)?
@@ -183,9 +182,8 @@ const ROUNDED_CHANGE_MIN: f64 = 1e-5;
 
 /// What every round reads.
 struct Pull<'a, T> {
-    topology: &'a T,
     /// From a vertex to those that it sums over.
-    direction: Direction,
+    visits: RoundVisits<'a, T>,
     parts: &'a Parts,
     control: &'a Control<'a>,
 }
@@ -196,11 +194,11 @@ impl<T: Topology> Pull<'_, T> {
     where
         F: Fn(Piece<'_>) -> f64 + Sync,
     {
+        let RoundVisits { topology, directions } = &self.visits;
         let squares = self.parts.map(self.control, self.parts.split(next), |range, next, buffer| {
             next.copy_from_slice(&scores[range.start as usize..range.end as usize]);
-            // Topologies visit one side faster than two at a time.
-            for side in self.direction.sides() {
-                self.topology.visit_pieces(*side, range.clone(), buffer, |vertex, piece, _| {
+            for direction in *directions {
+                topology.visit_pieces(*direction, range.clone(), buffer, |vertex, piece, _| {
                     next[(vertex - range.start) as usize] += sum(piece);
                 })?;
             }

@@ -22,6 +22,14 @@ pub(crate) struct RoundLists<'a, T> {
     coalesced: Option<T>,
 }
 
+/// The lists for one round.
+pub(crate) struct RoundVisits<'a, T> {
+    pub(crate) topology: &'a T,
+    /// What to visit, one after the other, to visit all lists: topologies visit one side faster than two at a time, but coalesced
+    /// lists have no sides.
+    pub(crate) directions: &'static [Direction],
+}
+
 impl<'a, T: Topology> RoundLists<'a, T> {
     pub(crate) fn new(topology: &'a T, direction: Direction, may_end_early: bool) -> Self {
         let copied_at = if may_end_early { ROUNDS_BEFORE_A_COPY } else { 0 };
@@ -32,11 +40,24 @@ impl<'a, T: Topology> RoundLists<'a, T> {
     ///
     /// # Errors
     /// As [`Topology::coalesced`].
-    pub(crate) fn after(&mut self, done: u32, rounds: u32, control: &Control<'_>) -> Result<&T> {
+    pub(crate) fn after(
+        &mut self,
+        done: u32,
+        rounds: u32,
+        control: &Control<'_>,
+    ) -> Result<RoundVisits<'_, T>> {
         if done == self.copied_at && rounds - done >= ROUNDS_WORTH_A_COPY {
             self.coalesced = self.topology.coalesced(self.direction, control.budget(), control.cancel())?;
         }
-        Ok(self.coalesced.as_ref().unwrap_or(self.topology))
+        Ok(match &self.coalesced {
+            Some(coalesced) if self.direction == Direction::Both => {
+                RoundVisits { topology: coalesced, directions: &[Direction::Both] }
+            }
+            coalesced => {
+                let topology = coalesced.as_ref().unwrap_or(self.topology);
+                RoundVisits { topology, directions: self.direction.sides() }
+            }
+        })
     }
 }
 
@@ -62,6 +83,43 @@ pub(crate) fn weighted_sum_of<V: Copy + Into<f64>>(values: &[V], neighbors: &[u3
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graphs::Graph;
+    use evergraph_graph::topology::{Piece, PieceBuffer, Turn};
+
+    /// The neighbours of vertex 0 in the round after `done` of so many, and whether the lists are a copy.
+    fn round(lists: &mut RoundLists<'_, impl Topology>, done: u32, rounds: u32) -> (Vec<u32>, bool) {
+        let visits = lists.after(done, rounds, &Control::default()).unwrap();
+        let mut found = Vec::new();
+        for direction in visits.directions {
+            let add = |_: u32, piece: Piece<'_>, _: Turn| found.extend_from_slice(piece.neighbors);
+            visits.topology.visit_pieces(*direction, 0..1, &mut PieceBuffer::default(), add).unwrap();
+        }
+        found.sort_unstable();
+        (found, lists.coalesced.is_some())
+    }
+
+    #[test]
+    fn each_neighbour_is_visited_once_whether_lists_are_coalesced_or_not() {
+        // Parallel edges, edges there and back, and one from a vertex to itself, which both sides have.
+        let graph = Graph::new(4, &[(0, 1), (0, 1), (1, 0), (0, 0), (2, 0), (0, 3)]);
+        for (direction, want) in [
+            (Direction::Out, vec![0, 1, 1, 3]),
+            (Direction::In, vec![0, 1, 2]),
+            (Direction::Both, vec![0, 0, 1, 1, 1, 2, 3]),
+        ] {
+            let (csr, pieced) = (graph.csr(Direction::Both), graph.pieced(Direction::Both));
+            let mut lists = RoundLists::new(&csr, direction, false);
+            assert_eq!(round(&mut lists, 0, 10), (want.clone(), false), "an array, {direction:?}");
+            let mut lists = RoundLists::new(&pieced, direction, false);
+            assert_eq!(round(&mut lists, 0, ROUNDS_WORTH_A_COPY - 1), (want.clone(), false), "{direction:?}");
+            assert_eq!(round(&mut lists, 0, ROUNDS_WORTH_A_COPY), (want.clone(), true), "{direction:?}");
+            let mut lists = RoundLists::new(&pieced, direction, true);
+            for done in 0..4 {
+                let expected = (want.clone(), done >= ROUNDS_BEFORE_A_COPY);
+                assert_eq!(round(&mut lists, done, 10), expected, "{direction:?} after {done}");
+            }
+        }
+    }
 
     #[test]
     fn short_and_long_lists_have_the_sum_of_their_values() {

@@ -2,9 +2,11 @@
 //!
 //! What a disk engine may do, this does always: a list comes backwards in pieces of three, with an
 //! empty piece before it for every other vertex; the buffer is overwritten from piece to piece. Where pieces may come
-//! apart, every second one does, backwards.
+//! apart, every second one does, backwards. Lists are coalesced for whoever asks, and then can be visited in that direction alone.
 //! It keeps no arrays like those of `StaticCsr` and shares no code with it.
 
+use evergraph_graph::budget::Budget;
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Turn, Visit};
@@ -24,6 +26,8 @@ pub(crate) struct Pieced {
     weighted: bool,
     out: Lists,
     incoming: Lists,
+    /// The lists of `direction`, if they were coalesced: the only ones that are left.
+    coalesced: Option<Lists>,
 }
 
 impl Pieced {
@@ -44,10 +48,14 @@ impl Pieced {
                 edge_count += 1;
             }
         }
-        Self { vertices, direction, edge_count, weighted: weights.is_some(), out, incoming }
+        Self { vertices, direction, edge_count, weighted: weights.is_some(), out, incoming, coalesced: None }
     }
 
     fn lists(&self, direction: Direction) -> Result<Vec<&Lists>> {
+        if let Some(coalesced) = &self.coalesced {
+            let refused = || Error::invalid(format!("{direction:?} has no lists of its own any more"));
+            return (direction == self.direction).then(|| vec![coalesced]).ok_or_else(refused);
+        }
         if self.direction != Direction::Both && self.direction != direction {
             return Err(Error::invalid(format!("{direction:?} was not frozen")));
         }
@@ -152,5 +160,20 @@ impl Topology for Pieced {
             }
         }
         Ok(())
+    }
+
+    fn coalesced(&self, direction: Direction, _: &dyn Budget, cancel: &CancelFlag) -> Result<Option<Self>> {
+        cancel.check()?;
+        let sides = self.lists(direction)?;
+        let of_vertex = |vertex: usize| sides.iter().flat_map(|side| side[vertex].iter().copied()).collect();
+        Ok(Some(Self {
+            vertices: self.vertices.clone(),
+            direction,
+            edge_count: self.edge_count,
+            weighted: self.weighted,
+            out: Vec::new(),
+            incoming: Vec::new(),
+            coalesced: Some((0..self.vertices.bound() as usize).map(of_vertex).collect()),
+        }))
     }
 }

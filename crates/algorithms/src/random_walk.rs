@@ -90,7 +90,7 @@ impl Walk {
         let mut round = Round::start(topology, self, may_round, first, total, &parts, control)?;
         let (mut iterations, mut converged) = (0, false);
         while iterations < self.iterations && !converged {
-            let lists = lists.after(iterations, self.iterations, control)?;
+            let lists = lists.after(iterations, self.iterations, control)?.topology;
             iterations += 1;
             round.run(lists, self, restarts, self.iterations - iterations, &parts, control)?;
             converged = self.change_max.is_some_and(|change_max| round.change < change_max);

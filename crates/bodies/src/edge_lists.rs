@@ -111,8 +111,9 @@ impl<'a> EdgeLists<'a> {
         }
     }
 
+    /// Where the list of an entry lies; in dense lists the entry is the row.
     #[inline]
-    fn list_at(&self, at: usize) -> Range<usize> {
+    pub(crate) fn list_at(&self, at: usize) -> Range<usize> {
         match self.ends.get(at) {
             Some(end) => end_before(self.ends, at)..*end as usize,
             None => 0..0,

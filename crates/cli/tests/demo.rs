@@ -8,8 +8,9 @@ mod skips;
 use crate::skips::skip;
 use evergraph_replica::private_server::{HOW_TO_INSTALL, PrivateServer};
 use serde_json::Value;
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -109,24 +110,51 @@ fn the_demo_fails_when_a_cent_is_missing_and_leaves_the_database_to_look_at() {
     assert_eq!(folder.path().read_dir().unwrap().count(), 1);
 }
 
+fn replica_demo_command(folder: &Path, seconds: &str) -> Command {
+    let small = ["demo", "replica", "--customers", "50", "--seconds", seconds, "--rate", "50", "--dir"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evergraph"));
+    command.args(small).arg(folder);
+    command
+}
+
 fn replica_demo(folder: &Path, seconds: &str, more: &[&str]) -> Option<Output> {
     if !PrivateServer::is_possible() {
         skip(HOW_TO_INSTALL);
         return None;
     }
-    let small = ["demo", "replica", "--customers", "50", "--seconds", seconds, "--rate", "50", "--dir"];
-    let mut command = Command::new(env!("CARGO_BIN_EXE_evergraph"));
-    Some(command.args(small).arg(folder).args(more).output().unwrap())
+    Some(replica_demo_command(folder, seconds).args(more).output().unwrap())
+}
+
+/// Cells of a line of figures: two spaces or more are between them.
+fn cells(line: &str) -> Vec<&str> {
+    line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect()
 }
 
 #[test]
 fn the_demo_of_the_replica_follows_a_shop_through_a_kill_and_ends_equal() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(played) = replica_demo(folder.path(), "4", &[]) else { return };
+    let Some(played) = replica_demo(folder.path(), "6", &[]) else { return };
     let story = text(&played.stdout);
     assert!(played.status.success(), "{story}\n{}", text(&played.stderr));
     for part in ["type = \"PURCHASE_ITEM\"", "SIGKILL to process", "started again", "in both"] {
         assert!(story.contains(part), "{part} is missing in:\n{story}");
+    }
+    // Before the kill and after it.
+    let header =
+        ["time", "vertices", "edges", "fresh p50", "p99", "PageRank", "highest rank", "best sold (Gremlin)"];
+    let parts: Vec<&str> = story.split("SIGKILL to process").collect();
+    assert_eq!(parts.len(), 2, "{story}");
+    for part in parts {
+        let mut lines = part.lines().map(cells).skip_while(|line| line[..] != header);
+        assert!(lines.next().is_some(), "no header in:\n{part}");
+        let figures: Vec<Vec<&str>> = lines.take_while(|line| line.len() == header.len()).collect();
+        assert!(!figures.is_empty(), "no line of figures in:\n{part}");
+        for line in figures {
+            assert!(line[0].ends_with(" s") && line[5].ends_with('s'), "{line:?}");
+            assert!(line[6].starts_with("product "), "{line:?}");
+            // In the shop that is generated, about four purchases of five have the first product, and half of them the next one.
+            assert_eq!(line[7], "product 1", "{line:?}");
+        }
     }
     let last = story.lines().last().unwrap();
     assert!(last.ends_with(": equal") && last.contains("vertices") && last.contains("(p99)"), "{last}");
@@ -140,4 +168,20 @@ fn the_demo_of_the_replica_sees_a_row_that_differs() {
     assert_eq!(played.status.code(), Some(5), "{}", text(&played.stdout));
     let told = text(&played.stderr);
     assert!(told.contains("name is \\\"customer 1\\\"") && told.contains("nobody"), "{told}");
+}
+
+/// The program as one that may not run a server here: PostgreSQL refuses to run as root, and there is no user for it.
+#[test]
+fn without_postgresql_the_demo_of_the_replica_says_how_to_install_it() {
+    let (folder, programs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let id = programs.path().join("id");
+    fs::write(&id, "#!/bin/sh\ntest \"$*\" = -u && echo 0\n").unwrap();
+    fs::set_permissions(&id, Permissions::from_mode(0o755)).unwrap();
+    let mut command = replica_demo_command(folder.path(), "2");
+    let played = command.env("PATH", programs.path()).output().unwrap();
+    let told = text(&played.stderr);
+    assert_eq!(played.status.code(), Some(3), "{told}");
+    assert!(told.starts_with("error: ") && told.contains(HOW_TO_INSTALL), "{told}");
+    assert!(!text(&played.stdout).contains("customers, "), "no shop was filled");
+    assert_eq!(folder.path().read_dir().unwrap().count(), 0, "the demo leaves nothing behind");
 }

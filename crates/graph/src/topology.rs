@@ -196,11 +196,13 @@ pub trait Topology: Sync {
     }
 
     /// The same vertices with the lists of `direction`, those of each vertex in one place, for an algorithm that visits all of them
-    /// in many rounds; `None` if they lie so, or if `budget` has less than twice the memory of the copy. Not to outlive this one.
-    /// Cost: two visits of all lists; 4 bytes an edge, 12 with weights.
+    /// in many rounds; `None` if they lie so, if they are so long that little is gained, or if `budget` has less than twice the
+    /// memory of the copy. For visits and degrees of `direction` alone: where that is both, one list has the neighbours of both
+    /// sides, and neither side has its own any more. Not to outlive this one.
+    /// Cost: two visits of all lists; 4 bytes an edge and side, 12 with weights.
     ///
     /// # Errors
-    /// `cancelled`; as [`Topology::visit`].
+    /// `cancelled`; as [`Topology::visit`]. The copy's visits of another direction are `invalid`.
     fn coalesced(
         &self,
         _direction: Direction,

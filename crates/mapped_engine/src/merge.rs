@@ -162,7 +162,7 @@ impl LiveSegment {
         };
         let Some(_one) = one else { return Ok(LiveMergeOutcome::Busy) };
         let snapshot = own.begin(memory.live);
-        let base = snapshot.timestamp();
+        let base = if planted(Bug::MergeAtW) { memory.live.published() } else { snapshot.timestamp() };
         let start = self.state();
         // The snapshot keeps what has a base that it sees.
         if base <= start.version.base {
@@ -174,7 +174,7 @@ impl LiveSegment {
         }
         let count = records.len();
         let built = build(start.version.body, base, records)?;
-        self.install_body(memory, timeline, (start.version.base, base), built, count)
+        self.install_body(memory, timeline, (&start, base), built, count)
     }
 
     /// Puts a body under the segment that nobody made of its records: it says all up to `base`, which is readable, and what the
@@ -196,15 +196,15 @@ impl LiveSegment {
             return Ok(LiveMergeOutcome::Nothing);
         }
         let count = start.version.records(memory.live.words(), &ALL_KEYS, base)?.len();
-        self.install_body(memory, timeline, (start.version.base, base), body.into(), count)
+        self.install_body(memory, timeline, (&start, base), body.into(), count)
     }
 
-    /// Replaces the body that is exact at `before`, with `count` records, by one that is exact at `base`.
+    /// Replaces the body of `start`, what a merge began with, and `count` of its records by a body that is exact at `base`.
     fn install_body(
         &self,
         memory: &SegmentMemory<'_>,
         timeline: &Timeline,
-        (before, base): (Timestamp, Timestamp),
+        (start, base): (&SegmentState, Timestamp),
         built: MergedBody,
         count: usize,
     ) -> Result<LiveMergeOutcome> {
@@ -222,8 +222,8 @@ impl LiveSegment {
                 None
             };
             let switched = under_latch(timeline, |_| -> Result<Switched<'_>> {
-                let now = self.state();
-                if now.version.base != before {
+                let now = if planted(Bug::StaleResidual) { start.clone() } else { self.state() };
+                if now.version.base != start.version.base {
                     return Ok(Switched::Overtaken);
                 }
                 let mut rest = match rest {

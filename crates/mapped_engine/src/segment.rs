@@ -453,7 +453,8 @@ impl LiveSegment {
         store_version(memory, line, &state.version, state.older);
         let era = self.refer_to(memory, line, &state.version);
         let replaced = Replacement { era, base: before.version.base, until: base };
-        let is_ahead = !base.visible_at(memory.live.readable());
+        let forgets = planted(Bug::MergeAtW) || planted(Bug::LoadForgetsR);
+        let is_ahead = !base.visible_at(memory.live.readable()) && !forgets;
         past.insert(0, PastVersion { line: before.line, replaced, is_ahead, content: displaced });
         before
     }

@@ -115,7 +115,9 @@ impl<'a> ReaderSlot<'a> {
         let [state, snapshot_word, ..] = self.words else { unreachable!("a slot has four words") };
         if !planted(Bug::RaisedUnannounced) {
             state.store(REGISTERING, Ordering::Release);
-            fence(Ordering::SeqCst);
+            if !planted(Bug::RaiseFenceLeftOut) {
+                fence(Ordering::SeqCst);
+            }
         }
         let snapshot = readable.load(Ordering::Acquire);
         snapshot_word.store(snapshot, Ordering::Relaxed);

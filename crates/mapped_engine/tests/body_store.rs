@@ -7,13 +7,14 @@ use evergraph_bodies::edge_body::EdgeBody;
 use evergraph_bodies::vertex_body::VertexBody;
 use evergraph_graph::budget::{Budget, Unlimited};
 use evergraph_graph::cancel::CancelFlag;
-use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{Direction, GroupId, KeyId, LabelId, TypeId};
 use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
+use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{Projection, Topology, Weight};
-use evergraph_graph::value::Value;
+use evergraph_graph::value::{Value, ValueType};
 use evergraph_mapped_engine::body_store::body_table::{BodySource, BodyTable};
 use evergraph_mapped_engine::body_store::body_writer::BodyWriter;
 use evergraph_mapped_engine::body_store::extent_bytes::ExtentBytes;
@@ -208,7 +209,11 @@ fn freezing_a_body_that_names_a_vertex_of_no_group_is_an_error() {
         let found = reopened(&directory, &written);
         for body in [written, found] {
             let source = OneSegment(Arc::new(body));
-            let (catalogue, cancel) = (Catalogue::default(), CancelFlag::default());
+            let (mut catalogue, cancel) = (Catalogue::default(), CancelFlag::default());
+            let (edge_type, value_type) = (TypeId(1), ValueType::F64);
+            catalogue.apply(&SchemaChange::AddEdgeType { id: edge_type, name: "T".into(), simple: false });
+            let owner = Owner::EdgeType(edge_type);
+            catalogue.apply(&SchemaChange::DefineProperty { owner, key: KeyId(1), value_type });
             let budget: Arc<dyn Budget> = Arc::new(Unlimited);
             let weight = Some(Weight { key: KeyId(1), missing: Some(1.0) });
             for projection in

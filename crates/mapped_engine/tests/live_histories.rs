@@ -251,6 +251,32 @@ fn runs_stay_few_while_a_body_is_merged_and_only_its_records_go() {
     assert_eq!((database.segment(place).records(), database.writer.retired_count()), (0, 0));
 }
 
+/// Commits that wait for their sync are there before any snapshot sees them. One waits when the merge begins, the next one comes
+/// while the body is built.
+#[test]
+fn a_merge_takes_what_is_readable_and_leaves_what_waits_and_what_comes_meanwhile() {
+    let place = PLACES[0];
+    let database = NaiveDatabase::new(&PLACES[..1], 16, 1 << 30);
+    let commit = |key: u64| database.commit(&[(place, key, Some(vec![key as u8; 9]))]);
+    commit(1);
+    database.make_readable();
+    commit(2);
+    let merged = database.merge_body_while(place, || commit(3));
+    // A snapshot of commit 1 reads the same when all commits are readable and what the merge replaced has been looked through.
+    let slot = database.begin();
+    let versions = database.versions(slot.timestamp());
+    let snapshot = (slot, versions);
+    check(&database, &snapshot);
+    database.make_readable();
+    database.reclaim();
+    check(&database, &snapshot);
+    let now = database.begin();
+    let versions = database.versions(now.timestamp());
+    check(&database, &(now, versions));
+    assert_eq!(merged, LiveMergeOutcome::Done { records: 1, growth: 0 });
+    assert_eq!((database.segment(place).base(), database.segment(place).records()), (Timestamp(1), 2));
+}
+
 /// Another process may store anywhere in `live`.
 #[test]
 fn a_stray_store_into_a_tails_length_is_no_panic_of_the_writer() {

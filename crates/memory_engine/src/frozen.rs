@@ -5,7 +5,7 @@
 use crate::segment::version::Layer;
 use crate::view::MemoryView;
 use evergraph_bodies::edge_body::EdgeBody;
-use evergraph_bodies::frozen::freezer::{FreezeSegment, FreezeSource, FreezeVisitor, ListChanges};
+use evergraph_bodies::frozen::freeze_source::{FreezeSegment, FreezeSource, FreezeVisitor, ListChanges};
 use evergraph_bodies::frozen::frozen_graph::FrozenGraph;
 use evergraph_bodies::frozen::shared_list;
 use evergraph_bodies::net::{Net, nets};

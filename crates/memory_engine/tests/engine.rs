@@ -4,7 +4,7 @@
 
 use evergraph_graph::budget::{Budget, Unlimited};
 use evergraph_graph::cancel::CancelFlag;
-use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::column::Column;
 use evergraph_graph::filter::{Comparison, Condition, Filter};
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
@@ -29,6 +29,8 @@ use std::time::Duration;
 /// Of each group.
 const LABELS: [LabelId; 2] = [LabelId(0), LabelId(1)];
 const KEY: KeyId = KeyId(3);
+/// A property that no edge has, as the catalogue knows.
+const ABSENT: KeyId = KeyId(4);
 
 type EdgeKey = (u32, u16, u32, u16);
 
@@ -247,6 +249,12 @@ fn check(engine: &MemoryEngine, timestamp: Timestamp, model: &Model) {
     let within = |label| Projection { labels: Some(vec![label]), ..all() };
     check_frozen(engine, timestamp, model, &within(LABELS[0]));
     check_frozen(engine, timestamp, model, &Projection { weight: weight.clone(), ..within(LABELS[1]) });
+    let absent = || Some(Weight { key: ABSENT, missing: Some(3.5) });
+    check_frozen(engine, timestamp, model, &Projection { weight: absent(), ..all() });
+    check_frozen(engine, timestamp, model, &Projection { weight: absent(), ..within(LABELS[1]) });
+    // What was converted for another weight of edges without the property doesn't serve.
+    let other = Some(Weight { key: KEY, missing: Some(0.25) });
+    check_frozen(engine, timestamp, model, &Projection { weight: other, ..all() });
     // Some that are there, some that are not, none of the last group's end.
     let mut some = VertexSet::empty(4098);
     [1, 3, 4091, 4092, 4095, 4097].into_iter().for_each(|vertex| assert!(some.insert(vertex)));
@@ -260,14 +268,23 @@ fn check(engine: &MemoryEngine, timestamp: Timestamp, model: &Model) {
 
 type Lists = BTreeMap<u32, Vec<(u32, Option<u64>)>>;
 
-fn check_frozen(engine: &MemoryEngine, timestamp: Timestamp, model: &Model, projection: &Projection) {
+/// Edges of two types between any vertices, with numbers.
+fn catalogue() -> Catalogue {
     let mut catalogue = Catalogue::default();
     catalogue.apply(&SchemaChange::AddKey { id: KEY, name: "weight".into() });
-    for (source, target) in LABELS.iter().flat_map(|source| LABELS.map(|target| (*source, target))) {
-        for edge_type in [0, 1].map(TypeId) {
+    for (edge_type, name) in [(TypeId(0), "A"), (TypeId(1), "B")] {
+        catalogue.apply(&SchemaChange::AddEdgeType { id: edge_type, name: name.into(), simple: false });
+        let (owner, value_type) = (Owner::EdgeType(edge_type), ValueType::F64);
+        catalogue.apply(&SchemaChange::DefineProperty { owner, key: KEY, value_type });
+        for (source, target) in LABELS.iter().flat_map(|source| LABELS.map(|target| (*source, target))) {
             catalogue.apply(&SchemaChange::Join { edge_type, source, target });
         }
     }
+    catalogue
+}
+
+fn check_frozen(engine: &MemoryEngine, timestamp: Timestamp, model: &Model, projection: &Projection) {
+    let catalogue = catalogue();
     let budget: Arc<dyn Budget> = Arc::new(Unlimited);
     let weighted = projection.weight.is_some();
     let cancel = CancelFlag::default();
@@ -290,11 +307,15 @@ fn check_frozen(engine: &MemoryEngine, timestamp: Timestamp, model: &Model, proj
             && projection.edges.iter().all(|filter| filter.holds(value.as_ref()))
     };
     let edges = || model.edges.iter().filter(|(key, weight)| kept(key, weight));
+    let weight_of = |weight: Option<f64>| {
+        let asked = projection.weight.as_ref()?;
+        weight.filter(|_| asked.key == KEY).or(asked.missing).map(f64::to_bits)
+    };
     assert_eq!(frozen.vertices().iter().collect::<Vec<_>>(), alive);
     for side in [Direction::Out, Direction::In, Direction::Both] {
         let mut want = Lists::new();
         for (key, weight) in edges() {
-            let weight = weighted.then(|| weight.unwrap_or(0.5).to_bits());
+            let weight = weight_of(*weight);
             if side != Direction::In {
                 want.entry(key.0).or_default().push((key.2, weight));
             }
@@ -329,22 +350,34 @@ fn check_frozen(engine: &MemoryEngine, timestamp: Timestamp, model: &Model, proj
             found.values_mut().for_each(|list| list.sort_unstable());
             assert_eq!(found, want, "{side:?} of {projection:?}");
         }
-        // In one place, if there are several types.
+        // In one place, if there are several types or sides. A group's only list stays, and may have fresh edges apart.
         if let Some(coalesced) = frozen.coalesced(side, &Unlimited, &cancel).unwrap() {
-            let (mut found, mut pieces) = (Lists::new(), 0);
+            let (mut found, mut pieces) = (Lists::new(), BTreeMap::<u32, usize>::new());
+            let lists_count = |vertex: u32| -> usize {
+                let of_side =
+                    |side: &Direction| &frozen.side(*side).unwrap()[VertexId(vertex).group().0 as usize];
+                side.sides().iter().map(|side| of_side(side).len()).sum()
+            };
             let add = |vertex: u32, piece: Piece<'_>| {
                 assert!(piece.sorted && piece.neighbors.is_sorted());
                 let weights = piece.weights.iter().map(|weight| Some(weight.to_bits()));
                 let weights = weights.chain(std::iter::repeat(None));
                 found.entry(vertex).or_default().extend(piece.neighbors.iter().copied().zip(weights));
-                pieces += 1;
+                *pieces.entry(vertex).or_default() += 1;
                 Visit::Continue
             };
             coalesced.visit(side, 0..coalesced.bound(), &mut PieceBuffer::default(), add).unwrap();
             found.values_mut().for_each(|list| list.sort_unstable());
             assert_eq!(found, want, "{side:?} of {projection:?}, coalesced");
-            assert!(pieces <= want.len() * side.sides().len(), "{pieces} pieces");
+            for (vertex, count) in pieces {
+                assert!(count == 1 || lists_count(vertex) == 1, "{count} pieces of {vertex}, {side:?}");
+            }
             assert_eq!(coalesced.edge_count(), frozen.edge_count());
+            let mut degrees = vec![0; coalesced.bound() as usize];
+            coalesced.degrees(side, 0..coalesced.bound(), &mut degrees).unwrap();
+            for (vertex, degree) in (0..).zip(degrees) {
+                assert_eq!(degree as usize, want.get(&vertex).map_or(0, Vec::len));
+            }
         }
         // Piece by piece, in ranges that end inside a word of bits.
         let (mut found, mut turn) = (Lists::new(), None);
@@ -476,8 +509,7 @@ fn an_edge_that_had_no_weight_when_it_was_merged_refuses_nothing_once_it_has_one
         drop((latch, displaced));
     };
     let weights = || {
-        let mut catalogue = Catalogue::default();
-        catalogue.apply(&SchemaChange::AddKey { id: KEY, name: "weight".into() });
+        let catalogue = catalogue();
         let budget: Arc<dyn Budget> = Arc::new(Unlimited);
         let weight = Some(Weight { key: KEY, missing: None });
         let projection = &Projection { weight, ..Projection::all(Direction::Out) };

@@ -14,9 +14,11 @@
 use crate::array::PackedArray;
 use crate::memory::region::{Memory, Region};
 use crate::memory::site::Site;
+use crate::rebalance::undo::PLANS_WITHOUT_UNDO;
 use crate::root::{Root, Saved, checksum};
 use crate::vertex::{TombstoneBits, Vertex};
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_storage::planted::{Bug, planted};
 
 const HEADER_WORDS: usize = 4;
 
@@ -87,6 +89,9 @@ impl<M: Memory> PackedArray<M> {
             return Err(damaged(format!("{vertices} vertices and {sections} sections in {words} words")));
         }
         (self.edges, self.plan_number) = (region.load(2), region.load(3) as u32);
+        if planted(Bug::PackedNoUndoAfterReopening) {
+            self.plan_number |= PLANS_WITHOUT_UNDO;
+        }
         self.vertices = (0..vertices)
             .map(|at| Vertex::of_words([0, 1].map(|word| region.load(HEADER_WORDS + 2 * at + word))))
             .collect();

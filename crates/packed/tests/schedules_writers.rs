@@ -1,8 +1,10 @@
-//! Schedules: writers of neighbouring sections, whose lists meet in one word, and somebody who makes views, driven by
-//! shuttle.
+//! Schedules: writers of neighbouring sections, whose lists meet in one word, and somebody who makes views; and writers of one
+//! section, who find it full at once. Driven by shuttle.
 //!
 //! Each writer gives its vertices the targets 0, 1, 2, …: a view shows a prefix of each list, stays what it was, and shows
 //! no edge of a writer without those that the same writer inserted before.
+//!
+//! `EVERGRAPH_PLANTED=packed-resize-leaves-lock` makes writers of one section wait for ever.
 //!
 //! Run with `RUSTFLAGS="--cfg shuttle"`; `make test` does.
 
@@ -60,6 +62,34 @@ fn run() {
     threads.into_iter().for_each(|thread| thread.join().expect("no thread panics"));
     assert_eq!(lengths(&graph.consistent_view()), [EDGES as usize; VERTICES as usize]);
     assert_eq!(graph.statistics().edges, u64::from(EDGES * VERTICES));
+}
+
+/// Whoever has the array second finds the room that the other one made.
+fn run_in_one_section() {
+    let graph = Arc::new(PackedGraph::create(HeapMemory::new(Domain::Adr), &OPTIONS).expect("it has memory"));
+    let threads: Vec<_> = [0, 1]
+        .into_iter()
+        .map(|source| {
+            let graph = Arc::clone(&graph);
+            shuttle::thread::spawn(move || {
+                for target in 0..EDGES {
+                    graph.insert_edge(source, target).expect("it has memory");
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().expect("no thread panics"));
+    let each = EDGES as usize;
+    assert_eq!(lengths(&graph.consistent_view()), [each, each, 0, 0]);
+    let statistics = graph.statistics();
+    assert_eq!(statistics.edges, u64::from(2 * EDGES));
+    assert!(statistics.rebalances + statistics.resizes > 0, "the section was full");
+}
+
+#[test]
+fn writers_who_find_their_section_full_at_once_go_on_in_the_room_that_one_of_them_makes() {
+    shuttle::check_pct(run_in_one_section, RUNS, 3);
+    shuttle::check_random(run_in_one_section, RUNS);
 }
 
 #[test]

@@ -81,7 +81,7 @@ impl PrivateServer {
     /// # Errors
     /// `not_found` where PostgreSQL isn't installed, or this is root and there is no user `postgres`; `io`.
     pub fn start(options: &PrivateServerOptions<'_>) -> Result<Self> {
-        let programs = find_programs().ok_or_else(|| Error::new(ErrorKind::NotFound, HOW_TO_INSTALL))?;
+        let programs = usable_programs().ok_or_else(|| Error::new(ErrorKind::NotFound, HOW_TO_INSTALL))?;
         let made = tempfile::Builder::new().prefix("evergraph-postgres-").tempdir();
         let folder = made.map_err(|error| failed("make a temporary folder for PostgreSQL", error))?.keep();
         // From here on the folder goes with the guardian.
@@ -107,7 +107,7 @@ impl PrivateServer {
     /// Whether there is a PostgreSQL here that [`PrivateServer::start`] can run.
     #[must_use]
     pub fn is_possible() -> bool {
-        find_programs().is_some()
+        usable_programs().is_some()
     }
 
     /// How to connect to a database of it, as the superuser and without TLS.
@@ -300,7 +300,12 @@ fn run(programs: &Path, folder: &Path, port: u16, settings: &[String]) -> Result
 }
 
 /// Where the programs of PostgreSQL are, if they can run here.
-fn find_programs() -> Option<PathBuf> {
+fn usable_programs() -> Option<PathBuf> {
+    find_programs(program_folders()).filter(|_| !is_root() || owner().is_some())
+}
+
+/// Where the programs of PostgreSQL may be, the best place first.
+fn program_folders() -> Vec<PathBuf> {
     let told = Command::new("pg_config").arg("--bindir").output().ok();
     let told = told.map(|output| PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()));
     let mut folders: Vec<PathBuf> = told.into_iter().collect();
@@ -310,8 +315,13 @@ fn find_programs() -> Option<PathBuf> {
     found.sort_by_key(|folder| version_of(folder));
     folders.extend(found.into_iter().rev());
     folders.extend(std::env::var_os("PATH").iter().flat_map(std::env::split_paths));
+    folders
+}
+
+/// The first of `folders` that has the programs of a server.
+fn find_programs(folders: Vec<PathBuf>) -> Option<PathBuf> {
     let has_both = |folder: &PathBuf| folder.join("postgres").exists() && folder.join("initdb").exists();
-    folders.into_iter().find(has_both).filter(|_| !is_root() || owner().is_some())
+    folders.into_iter().find(has_both)
 }
 
 /// 15 of `/usr/lib/postgresql/15/bin`.
@@ -364,6 +374,27 @@ fn failed(doing: &str, error: io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Packages of the client alone have `pg_config`, and some folders have one of the two.
+    #[test]
+    fn a_folder_has_a_server_if_it_has_both_programs() {
+        let root = tempfile::tempdir().unwrap();
+        let [client, half, first, second] =
+            ["client", "half", "first", "second"].map(|name| root.path().join(name));
+        for (folder, programs) in [
+            (&client, &["psql"][..]),
+            (&half, &["postgres"][..]),
+            (&first, &["postgres", "initdb"][..]),
+            (&second, &["postgres", "initdb"][..]),
+        ] {
+            fs::create_dir(folder).unwrap();
+            programs.iter().for_each(|name| fs::write(folder.join(name), "").unwrap());
+        }
+        let none = root.path().join("none");
+        assert_eq!(find_programs(vec![]), None);
+        assert_eq!(find_programs(vec![none.clone(), client.clone(), half.clone()]), None);
+        assert_eq!(find_programs(vec![none, client, half, first.clone(), second]), Some(first));
+    }
 
     #[test]
     fn the_newest_version_is_the_greatest_number() {

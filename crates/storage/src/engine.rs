@@ -37,7 +37,8 @@ use std::time::Duration;
 /// What is frozen for algorithms, and with what.
 #[derive(Clone, Copy)]
 pub struct FreezeRequest<'a> {
-    /// The names of the snapshot's graph, for errors and for the labels that edge types join.
+    /// The names of the snapshot's graph, for errors, for the labels that edge types join, and for the properties that they have:
+    /// what it does not define no edge has.
     pub catalogue: &'a Catalogue,
     /// The part that is wanted.
     pub projection: &'a Projection,

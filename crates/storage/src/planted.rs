@@ -253,6 +253,10 @@ bugs! {
     PackedNamedBeforeFence = "packed-named-before-fence";
     /// The root still says that the graph was shut down when it is open again.
     PackedCleanFlagStays = "packed-clean-flag-stays";
+    /// A rebalance backs nothing up in a graph that was shut down and opened again.
+    PackedNoUndoAfterReopening = "packed-no-undo-after-reopening";
+    /// The lock of a section stays locked if somebody else made room in it meanwhile.
+    PackedResizeLeavesLock = "packed-resize-leaves-lock";
 
     // Merges of the disk engine.
 
@@ -472,6 +476,8 @@ bugs! {
     SlotNotRegistering = "slot-not-registering";
     /// A further snapshot in a slot isn't announced before it loads R.
     RaisedUnannounced = "raised-unannounced";
+    /// A further snapshot in a slot has no fence between its state and the load of R.
+    RaiseFenceLeftOut = "raise-fence-left-out";
     /// A scan takes a slot that is registering for a free one.
     RegisteringOverlooked = "registering-overlooked";
     /// A replaced version is kept for those snapshots alone that nothing newer is exact for.
@@ -519,6 +525,8 @@ bugs! {
     LastLineNotWrittenBack = "last-line-not-written-back";
     /// Nobody waits for the lines that are written back to a file of persistent memory.
     LineFenceLeftOut = "line-fence-left-out";
+    /// A sync of a file of persistent memory that grew leaves its length to the file system.
+    GrownLengthNotSynced = "grown-length-not-synced";
 
     // Replica.
 

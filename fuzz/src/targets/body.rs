@@ -39,7 +39,8 @@ fn seeds() -> Vec<Vec<u8>> {
     ]
 }
 
-fn written<B: StableForm>(body: &B) -> Vec<u8> {
+/// The stable form of a body.
+pub(super) fn written<B: StableForm>(body: &B) -> Vec<u8> {
     let mut bytes = Vec::new();
     body.put(&mut bytes);
     bytes

@@ -5,7 +5,7 @@
 //! mended. An odd one: a section alone, in a manifest that it may fit.
 
 use crate::target::{Memory, Target};
-use crate::targets::manifest::{HEADER_BYTES, mend};
+use crate::targets::manifest::{HEADER_BYTES, assert_told, mend};
 use evergraph_disk_engine::durable::section::FileList;
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_disk_engine::format::file_head::FileStamps;
@@ -17,7 +17,6 @@ use evergraph_graph::id::{GroupId, KeyId, LabelId, TypeId};
 use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
 use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::checkpoint::manifest::{FILE_NAME, Manifest, StoredGroup};
 use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::io::directory::Directory;
@@ -114,15 +113,6 @@ fn promise(input: &[u8]) {
     match FileList::of(&directory, &manifest) {
         Ok(list) => comes_back(&directory, manifest, &list),
         Err(error) => assert_told(&error, length),
-    }
-}
-
-fn assert_told(error: &CheckpointError, length: usize) {
-    match error {
-        CheckpointError::Corrupt { offset, problem, .. } => {
-            assert!(*offset <= length as u64 && !problem.is_empty(), "byte {offset}: {problem}");
-        }
-        error => assert!(!error.to_string().is_empty()),
     }
 }
 

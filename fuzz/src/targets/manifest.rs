@@ -74,10 +74,7 @@ fn promise(input: &[u8]) {
     }
     let (manifest, list) = match read(&file) {
         Ok(read) => read,
-        Err(CheckpointError::Corrupt { offset, problem, .. }) => {
-            return assert!(offset <= file.len() as u64 && !problem.is_empty(), "byte {offset}: {problem}");
-        }
-        Err(error) => return assert!(!error.to_string().is_empty()),
+        Err(error) => return assert_told(&error, file.len()),
     };
     let mut again = manifest.clone();
     list.put_into(&mut again).expect("a list that is read fits its manifest");
@@ -92,6 +89,16 @@ fn read(file: &[u8]) -> Result<(Manifest, SegmentList), CheckpointError> {
     let manifest = Manifest::read(&directory, MemoryEngine::opens)?;
     let list = SegmentList::of(&directory, &manifest)?;
     Ok((manifest, list))
+}
+
+/// Panics unless `error` has a text, and names a byte of the `length` that there are, or the one behind them, if it names one.
+pub(super) fn assert_told(error: &CheckpointError, length: usize) {
+    match error {
+        CheckpointError::Corrupt { offset, problem, .. } => {
+            assert!(*offset <= length as u64 && !problem.is_empty(), "byte {offset}: {problem}");
+        }
+        error => assert!(!error.to_string().is_empty()),
+    }
 }
 
 /// Makes lengths and checksums those of what is there.

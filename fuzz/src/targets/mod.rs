@@ -34,6 +34,8 @@ pub mod log;
 pub mod log_message;
 pub mod long_value_page;
 pub mod manifest;
+pub mod mapped_body;
+pub mod mapped_manifest;
 pub mod mapping;
 pub mod matrix_market;
 pub mod mutations;
@@ -47,6 +49,7 @@ pub mod postgres_value;
 pub mod protocol_http;
 pub mod protocol_request;
 pub mod protocol_response;
+pub mod run_batch;
 pub mod salvage;
 pub mod sasl;
 pub mod server_url;
@@ -56,7 +59,7 @@ pub mod value_text;
 pub mod vertex_page;
 
 /// All of them, by name: text first, then what the storage writes.
-pub const ALL: [(&str, Target); 52] = [
+pub const ALL: [(&str, Target); 55] = [
     ("value_text", value_text::TARGET),
     ("gremlin", gremlin::TARGET),
     ("bytecode", bytecode::TARGET),
@@ -98,6 +101,7 @@ pub const ALL: [(&str, Target); 52] = [
     ("log", log::TARGET),
     ("manifest", manifest::TARGET),
     ("disk_manifest", disk_manifest::TARGET),
+    ("mapped_manifest", mapped_manifest::TARGET),
     ("salvage", salvage::TARGET),
     ("csr_file", csr_file::TARGET),
     ("vertex_page", vertex_page::TARGET),
@@ -106,6 +110,8 @@ pub const ALL: [(&str, Target); 52] = [
     ("long_value_page", long_value_page::TARGET),
     ("entry_page", entry_page::TARGET),
     ("filter_page", filter_page::TARGET),
+    ("run_batch", run_batch::TARGET),
+    ("mapped_body", mapped_body::TARGET),
     ("entry_body", entry_body::TARGET),
     ("log_message", log_message::TARGET),
     ("certifier_state", certifier_state::TARGET),

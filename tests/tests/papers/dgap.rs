@@ -10,6 +10,7 @@ use evergraph::graph::transaction::Transaction as _;
 use evergraph::storage::io::environment::Environment;
 use evergraph::storage::io::failing::{FailingDirectory, Fault};
 use evergraph::storage::io::memory::{CrashOutcome, MemoryDirectory};
+use evergraph::storage::io::write_unit::WriteUnit;
 use evergraph::storage::open::{OpenOptions, OpenStore};
 use evergraph::{Direction, Durability, EngineKind, GraphView, Result, Snapshot, VertexId};
 use evergraph_tests::contents::Contents;
@@ -93,14 +94,17 @@ fn bypass_tombstones(engine: EngineKind) {
 /// took stays in the log until a checkpoint has named them.
 #[test]
 fn a_merge_that_is_interrupted_anywhere_leaves_the_old_state_or_the_new() {
-    let interrupted = (1..).take_while(|nth| is_interrupted_at(*nth)).count();
-    assert!(interrupted >= 10, "only {interrupted} changes of the disk");
+    // Of a disk, and of persistent memory.
+    for unit in [WriteUnit::PAGE, WriteUnit::LINE] {
+        let interrupted = (1..).take_while(|nth| is_interrupted_at(*nth, unit)).count();
+        assert!(interrupted >= 10, "{unit:?}: only {interrupted} changes of the disk");
+    }
 }
 
-/// Lets the disk stop at a change of it, counted from a merge on, behind which come a checkpoint, an insertion and another merge.
-/// Whether there were so many changes.
-fn is_interrupted_at(nth: u64) -> bool {
-    let disk = MemoryDirectory::new("db");
+/// Lets a disk of this unit stop at a change of it, counted from a merge on, behind which come a checkpoint, an insertion and
+/// another merge. Whether there were so many changes.
+fn is_interrupted_at(nth: u64, unit: WriteUnit) -> bool {
+    let disk = MemoryDirectory::new("db").with_unit(unit);
     let faults = FailingDirectory::new(Arc::new(disk.clone()));
     // Nothing goes on beside the caller: the changes have one order.
     let options = OpenOptions {
@@ -144,11 +148,11 @@ fn is_interrupted_at(nth: u64) -> bool {
     let images = [disk.crash(|_| CrashOutcome::Kept), disk.power_cut(), crash(&disk, nth)];
     for (image, what) in images.iter().zip(["a kill", "a power cut", "one that keeps some writes"]) {
         let found = open_synced(EngineKind::Mapped, image);
-        let found = found.unwrap_or_else(|error| panic!("{what} at change {nth}: {error}"));
+        let found = found.unwrap_or_else(|error| panic!("{what} at change {nth}, {unit:?}: {error}"));
         assert_healthy(&found);
         let edges = edges_of(&found, &vertices);
         let is_either = edges == after || inserted.is_err() && edges == before;
-        assert!(is_either, "{what} at change {nth} leaves {edges:?}");
+        assert!(is_either, "{what} at change {nth}, {unit:?}, leaves {edges:?}");
     }
     !is_whole
 }

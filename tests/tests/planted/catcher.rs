@@ -29,7 +29,7 @@ impl Catcher {
     /// The test, for a line.
     pub fn title(&self) -> String {
         match self.seed {
-            Some(seed) => format!("{}, history {seed}", self.tests),
+            Some(seed) => format!("{} {}, history {seed}", self.tests, self.name),
             None => format!("{} {}", self.tests, self.name),
         }
     }

@@ -156,12 +156,12 @@ fn build(
     }
     command.args(["test", "--no-run", "--quiet", "--message-format", "json-render-diagnostics"]);
     // With the workspace's features what `make test` built is built; the other two it builds as here.
+    let engines = ["memory-engine", "disk-engine", "mapped-engine"];
+    let others: &[&str] = if cfg == Some("shuttle") { &["storage", "packed"] } else { &[] };
+    let packages = engines.iter().chain(others).map(|name| format!("--package=evergraph-{name}"));
     match cfg {
         None => command.arg("--workspace"),
-        Some(_) => command.args(
-            ["storage", "memory-engine", "disk-engine", "mapped-engine"]
-                .map(|name| format!("--package=evergraph-{name}")),
-        ),
+        Some(_) => command.args(packages),
     };
     command.arg("--target-dir").arg(cfg.map_or(target.to_owned(), |cfg| target.join(cfg)));
     command.args(std::env::var("CARGO_FLAGS").iter().flat_map(|flags| flags.split_whitespace()));

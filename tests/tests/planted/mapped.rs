@@ -14,7 +14,10 @@ const DURABLE_LINES: &str =
 const BODY_AHEAD: &str = "own::commits_that_a_body_has_before_its_checkpoint_covers_them_are_there_once";
 const INTERRUPTED: &str = "failures::a_checkpoint_that_is_interrupted_at_any_change_loses_nothing";
 const OPENED_AMID: &str = "failures::what_is_opened_after_a_kill_amid_a_renaming_survives_the_next_power_cut";
+const WAITS: &str = "a_merge_takes_what_is_readable_and_leaves_what_waits_and_what_comes_meanwhile";
 const BEFORE_MERGES: &str = "a_writer_that_began_before_two_merges_learns_what_both_took";
+const DURING_LOAD: &str =
+    "stores::a_snapshot_that_begins_while_a_load_is_made_durable_keeps_what_that_replaced";
 const EMPTY_SCAN: &str =
     "indexes::commits_from_before_a_scan_that_found_nothing_enter_nothing_when_they_are_replayed";
 
@@ -24,8 +27,14 @@ pub fn on_mapped(bug: Bug) -> Option<Catcher> {
     let (tests, name, says): (_, _, &[&str]) = match bug {
         ForgetInEdge => ("front", RANDOM_ON_MAPPED, &["all sides hold the same edges"]),
         LengthBeforeRecord | LengthRelaxed => ("mapped_engine/weak_orders", SHARED_TAIL, &["half a record"]),
+        PublishBeforeInstall => ("schedules_store", BESIDE_COMMIT, HALF_A_COMMIT),
+        MergeAtW => ("live_histories", WAITS, &["nothing is damaged"]),
+        LoadForgetsR => ("mapped_database", DURING_LOAD, &["edges on one side only", "the snapshot changed"]),
+        StaleResidual => ("live_histories", WAITS, &[", by the versions found first"]),
         ResidualDropped => ("schedules_live", MERGES_BESIDE, &["records are exact", "not the whole history"]),
-        ManifestBeforeBodies => ("array_checkpoints", INTERRUPTED, &["is corrupt at byte"]),
+        ManifestBeforeBodies | ExtentsNotSynced => {
+            ("array_checkpoints", INTERRUPTED, &["is corrupt at byte"])
+        }
         PruneBeforeManifest => ("array_checkpoints", INTERRUPTED, &["is missing: db/log-"]),
         SkipDirty => ("array_checkpoints", INTERRUPTED, &["another graph is found"]),
         OpenedNotSynced => {
@@ -39,7 +48,7 @@ pub fn on_mapped(bug: Bug) -> Option<Catcher> {
         MergedEntriesLost => ("mapped_database", SAYS_SCAN, &[" scanned", "is_healthy"]),
         EntryDeleteLost | EntryTailSkipped => ("mapped_database", SAYS_SCAN, &[" scanned"]),
         IndexEmptiedEarly => ("mapped_database", DROP, &["an index was emptied early"]),
-        LinesNotWrittenBack | LastLineNotWrittenBack | LineFenceLeftOut => {
+        LinesNotWrittenBack | LastLineNotWrittenBack | LineFenceLeftOut | GrownLengthNotSynced => {
             ("mapped_database", DURABLE_LINES, &["after a power cut"])
         }
         EmptyScanForgotten => ("mapped_database", EMPTY_SCAN, &["is_empty()"]),

@@ -7,6 +7,8 @@ const CHANGES: &str = "a_power_cut_leaves_the_graph_as_before_a_change_or_as_aft
 const REPLACED: &str = "a_power_cut_while_the_array_is_replaced_leaves_the_old_one_or_the_new_one";
 const FIGURE_3: &str = "dgap::an_edge_goes_into_its_gap_and_edges_whose_place_is_taken_into_the_log_linked";
 const FIGURE_4: &str = "dgap::a_power_cut_after_each_store_of_a_move_leaves_every_edge_once";
+const ROOM_MADE: &str =
+    "writers_who_find_their_section_full_at_once_go_on_in_the_room_that_one_of_them_makes";
 const LISTS: &str = "model::a_packed_graph_is_what_plain_lists_are_and_its_views_stay";
 
 const AFTER_CUT: &[&str] = &[
@@ -34,11 +36,13 @@ pub fn on_packed(bug: Bug) -> Option<Catcher> {
         | PackedUndoNotWrittenBack
         | PackedFirstSlotNotBackedUp
         | PackedBackupNotFenced
-        | PackedLogsClearedEarly => ("packed/graph", FIGURE_4, LOST),
+        | PackedLogsClearedEarly
+        | PackedNoUndoAfterReopening => ("packed/graph", FIGURE_4, LOST),
         PackedInsertNotWrittenBack | PackedRecordTorn | PackedEmptiedLogNotWrittenBack => {
             ("power_cuts", CHANGES, AFTER_CUT)
         }
         PackedCleanFlagStays => ("power_cuts", CHANGES, &["regions that nothing names are freed"]),
+        PackedResizeLeavesLock => ("schedules_writers", ROOM_MADE, &["deadlock!"]),
         PackedFreedBeforeNaming | PackedNamedBeforeFence => ("power_cuts", REPLACED, AFTER_CUT),
         _ => return None,
     };

@@ -4,8 +4,23 @@ use crate::catcher::Catcher;
 use evergraph_storage::planted::Bug;
 
 const SIMULATION: &str = "no_power_cut_and_no_fault_breaks_a_promise";
+const SIMULATION_OF_MAPPED: &str = "no_power_cut_and_no_fault_breaks_a_promise_of_the_mapped_engine";
 const ACKNOWLEDGED_LOST: &[&str] = &[" was acknowledged, and "];
 const BODIES_LOST: &[&str] = &["simulated.db/bodies-"];
+const EXTENTS_LOST: &[&str] = &["simulated.db/array-"];
+/// Records of vertices, or those of edges on one side or on both.
+const RECORDS_LOST: &[&str] = &["the state is not that of commit", "front/model.rs"];
+
+/// From this seed on a history has a disk of persistent memory.
+const LINES_FROM_SEED: u64 = 1 << 40;
+
+/// The histories of the mapped engine that meet a bug, in pages and in lines.
+const ON_MAPPED: &[(Bug, u64, &[&str])] = &[
+    (Bug::SkipDirty, 22, RECORDS_LOST),
+    (Bug::SkipDirty, LINES_FROM_SEED + 30, RECORDS_LOST),
+    (Bug::ExtentsNotSynced, 22, EXTENTS_LOST),
+    (Bug::ExtentsNotSynced, LINES_FROM_SEED + 30, EXTENTS_LOST),
+];
 
 /// The history of the simulation that meets `bug`, of those that it finds.
 pub fn simulated(bug: Bug) -> Option<Catcher> {
@@ -41,4 +56,15 @@ pub fn simulated(bug: Bug) -> Option<Catcher> {
         _ => return None,
     };
     Some(Catcher { tests: "simulation", name: SIMULATION, seed: Some(seed), says })
+}
+
+/// The histories of the simulation on the mapped engine that meet `bug`, of those that it finds.
+pub fn simulated_on_mapped(bug: Bug) -> impl Iterator<Item = Catcher> {
+    let of_bug = ON_MAPPED.iter().filter(move |entry| entry.0 == bug);
+    of_bug.map(|&(_, seed, says)| Catcher {
+        tests: "simulation",
+        name: SIMULATION_OF_MAPPED,
+        seed: Some(seed),
+        says,
+    })
 }

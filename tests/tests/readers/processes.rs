@@ -11,6 +11,9 @@
 //! All rest most of the time, and work in the same moments (`turns`). Half of the kills are in such a moment; the others are at any
 //! time, mostly while all rest and readers hold snapshots.
 //!
+//! Now and then a reader is stopped for so long that the writer, or a new one, might take it for gone. It then goes on with the
+//! snapshots that it held.
+//!
 //! `EVERGRAPH_READERS_SECONDS` is how long; `make readers-long` takes an hour.
 
 use crate::history::{check_look_ups, checkpoint, commit, go_on, graph_at, open_writer};
@@ -25,7 +28,7 @@ use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::disk::DiskDirectory;
 use evergraph_storage::io::random::{Random as _, SplitMix64};
 use evergraph_storage::open::{OpenOptions, OpenStore};
-use evergraph_tests::turns::{WORK_MS, rest};
+use evergraph_tests::turns::{TURN_MS, WORK_MS, rest};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -38,6 +41,10 @@ const CHILD: &str = "EVERGRAPH_TEST_READERS";
 /// What the last writer may have in use beyond a fresh opening, of `live` and of array files: about one generation of the bodies,
 /// for all edges of thirty people are a few hundred. Readers that were killed held many.
 const LEFT_BYTES_MAX: u64 = 16 << 10;
+/// How long a reader is stopped: a writer asks for the lock of one whose slots say the same for a second.
+const STOPPED: Duration = Duration::from_millis(1500);
+/// One round of so many stops a reader; the others kill a process.
+const STOP_EVERY: u64 = 16;
 
 fn database(place: &Path) -> Arc<dyn Directory> {
     Arc::new(DiskDirectory::open(place.join("db")).unwrap())
@@ -185,9 +192,19 @@ impl Running {
         Self { child, output }
     }
 
-    fn kill(mut self) {
-        // What it read or wrote before is right, too.
+    /// What it read or wrote so far is right: otherwise it would have ended.
+    fn check_running(&mut self) {
         assert_eq!(self.child.try_wait().unwrap(), None, "a child has ended by itself");
+    }
+
+    /// Sends a signal, named as an option of `kill`.
+    fn signal(&self, option: &str) {
+        let sent = Command::new("kill").args([option, &self.child.id().to_string()]).status().unwrap();
+        assert!(sent.success(), "kill {option}");
+    }
+
+    fn kill(mut self) {
+        self.check_running();
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
@@ -210,33 +227,58 @@ fn every_snapshot_is_its_commits_while_readers_and_writers_are_killed() {
     std::fs::create_dir(place.path().join("db")).unwrap();
     let clock = SystemClock::new();
     let mut random = SplitMix64::new(1);
-    let mut writer = Running::new(place.path(), "child_that_writes");
+    let new_writer = || Running::new(place.path(), "child_that_writes");
+    let next_writer = |running: Running| {
+        running.kill();
+        new_writer()
+    };
+    let mut writer = new_writer();
     let reader = || Running::new(place.path(), "child_that_reads");
     let mut readers = vec![reader(), reader()];
     let end = clock.now() + Duration::from_secs(seconds);
-    let mut killed = (0, 0);
-    // On a slow machine, until some of both were killed.
-    while clock.now() < end || killed.0 < 2 || killed.1 < 2 {
+    let (mut killed, mut stopped) = ((0, 0), 0);
+    // On a slow machine, until some of both were killed, and a reader was stopped.
+    while clock.now() < end || killed.0 < 2 || killed.1 < 2 || stopped == 0 {
         std::thread::sleep(Duration::from_millis(100 + random.next_u64() % 500));
         if random.next_u64().is_multiple_of(2) {
             rest();
             std::thread::sleep(Duration::from_millis(random.next_u64() % WORK_MS));
         }
         // Whatever it is doing.
-        if random.next_u64().is_multiple_of(2) {
-            writer.kill();
-            writer = Running::new(place.path(), "child_that_writes");
-            killed.0 += 1;
-        } else {
-            readers.swap_remove(random.next_u64() as usize % 2).kill();
-            readers.push(reader());
-            killed.1 += 1;
+        match random.next_u64() % STOP_EVERY {
+            0 => {
+                let at = random.next_u64() as usize % 2;
+                readers[at].signal("-STOP");
+                std::thread::sleep(STOPPED);
+                // Also beside a writer that finds it stopped.
+                if random.next_u64().is_multiple_of(2) {
+                    writer = next_writer(writer);
+                    killed.0 += 1;
+                }
+                readers[at].signal("-CONT");
+                // It compares what it held, and joins the writer.
+                std::thread::sleep(Duration::from_millis(2 * TURN_MS));
+                readers[at].check_running();
+                stopped += 1;
+            }
+            even if even.is_multiple_of(2) => {
+                writer = next_writer(writer);
+                killed.0 += 1;
+            }
+            _ => {
+                readers.swap_remove(random.next_u64() as usize % 2).kill();
+                readers.push(reader());
+                killed.1 += 1;
+            }
         }
     }
     std::fs::write(stop(place.path()), "").unwrap();
     let [live, arrays, commits] = writer.end([" bytes of live", " bytes of arrays", " commits"]);
     let snapshots: u64 = readers.into_iter().map(|reader| reader.end([" snapshots"])[0]).sum();
-    println!("{commits} commits, {snapshots} snapshots of readers that were not killed, {killed:?} killed");
+    println!(
+        "{commits} commits, {snapshots} snapshots of readers that were not killed, {killed:?} killed, {stopped} \
+         stopped"
+    );
     assert!(commits > 0 && snapshots > 0);
     let directory = database(place.path());
     assert!(processes(&directory).unwrap().readers.is_empty());

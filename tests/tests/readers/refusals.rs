@@ -12,6 +12,7 @@ use evergraph_storage::io::disk::DiskDirectory;
 use evergraph_storage::io::error::Operation;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::io::network_file_system::refusal;
 use evergraph_storage::open::{OpenOptions, OpenStore};
 use std::sync::Arc;
 
@@ -70,18 +71,37 @@ fn a_process_without_permission_is_told_the_file() {
     writer.close().unwrap();
 }
 
-/// As a network file system refuses it, whose files processes of several machines would not share.
+/// As on a network file system, whose files processes of several machines would not share. How one is recognised is tested where
+/// that is done; here the refusal of it goes its way to whoever opens the database.
 #[test]
 fn a_process_that_cannot_map_live_is_told_so() {
     let failing = Arc::new(FailingDirectory::new(Arc::new(MemoryDirectory::new("db"))));
     let directory: Arc<dyn Directory> = Arc::<FailingDirectory>::clone(&failing);
     let writer = open_writer(&directory);
     write(&writer, 2);
-    failing.plan(Fault::new(Operation::Map, "live", std::io::ErrorKind::Unsupported).lasting());
-    assert!(refused(&directory, ErrorKind::Io).contains("live"));
+    let refusal = refusal("NFS");
+    let fault = Fault::new(Operation::Map, "live", refusal.kind()).lasting().saying(refusal.to_string());
+    let check = |said: &str| {
+        let advice = "choose a folder on a local disk, or a database of another engine than mapped";
+        let is_whole = said.contains("map db/live") && said.contains("it is on NFS, a network file system");
+        assert!(is_whole && said.contains(advice), "{said}");
+    };
+    failing.plan(fault.clone());
+    check(&refused(&directory, ErrorKind::Io));
     failing.heal();
     assert!(open_reader(Arc::clone(&directory), &OpenOptions::default()).is_ok());
     writer.close().unwrap();
+    drop(writer);
+    // Nor can anybody write it there, and nothing is left of the attempt.
+    let before = directory.list().unwrap();
+    failing.plan(fault);
+    let opened = OpenStore::<AnyEngine>::open(Arc::clone(&directory), &OpenOptions::default());
+    let error = opened.err().expect("it can't be opened");
+    assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+    check(&error.to_string());
+    assert_eq!(directory.list().unwrap(), before);
+    failing.heal();
+    open_writer(&directory).close().unwrap();
 }
 
 /// It is refused before it makes a new `live`: readers stay with the first one's.

@@ -99,13 +99,6 @@ impl Answered<'_> {
         }
     }
 
-    /// Distances and components, which between them need every list of both sides and every weight: what a process reads, once
-    /// all four were compared in another one.
-    pub fn check_lists_and_weights(&self, file: impl Fn(&str) -> PathBuf) {
-        self.check_sssp(&file("SSSP"));
-        self.check_wcc(&file("WCC"));
-    }
-
     /// All four, with ten iterations of PageRank; `file` gives the answer file of `BFS`, `SSSP`, `WCC`
     /// and `PR`.
     pub fn check_all(&self, file: impl Fn(&str) -> PathBuf) {

@@ -19,7 +19,7 @@
 //!
 //! On each engine, most of them; what takes longest on one, and smaller sets on the others. The disk engine has a limit of
 //! 64 MiB, the least that it takes. The largest sets' peak memory is compared with that. What the mapped engine writes is also
-//! read by readers beside it: the answers to `p2p` in a process of their own, the others in the writer's.
+//! read by readers beside it: `snb`, `p2p` and R-MAT 17 in a process of their own, the others, and older snapshots, in the writer's.
 //!
 //! Where the sets are, and what happens without them: `tests/src/data.rs`.
 

@@ -21,6 +21,7 @@ fn server() -> ServerState {
         is_standby: false,
         encoding: "UTF8".into(),
         is_read_only: false,
+        has_rds_role: false,
     }
 }
 
@@ -234,12 +235,25 @@ fn settings_and_rights_of_the_server_are_told() {
     );
 }
 
+/// Nobody there may set the attribute.
+#[test]
+fn a_server_with_the_role_of_amazon_rds_is_mended_by_membership() {
+    let catalogue = catalogue("CREATE TABLE t (a int PRIMARY KEY);");
+    let rules = rules("[[table]]\ntable = 't'\nlabel = 'T'\n");
+    let remedy = |has_rds_role| {
+        let state = ServerState { role: "Ann".to_owned(), may_replicate: false, has_rds_role, ..server() };
+        check(&rules, &catalogue, &state, "graph")[0].remedy.clone().unwrap()
+    };
+    assert_eq!(remedy(true), "GRANT rds_replication TO \"Ann\"");
+    assert_eq!(remedy(false), "ALTER ROLE \"Ann\" REPLICATION");
+}
+
 #[test]
 fn the_servers_answer_is_read_as_a_state() {
-    let cells = ["150018", "logical", "10", "0", "10", "0", "ann", "shop", "t", "t", "f", "UTF8", "f"];
+    let cells = ["150018", "logical", "10", "0", "10", "0", "ann", "shop", "t", "t", "f", "UTF8", "f", "f"];
     assert_eq!(ServerState::from_row(&row(&cells)), Some(server()));
-    assert_eq!(ServerState::from_row(&row(&cells[..12])), None);
-    assert_eq!(ServerState::from_row(&row(&["x"; 13])), None);
+    assert_eq!(ServerState::from_row(&row(&cells[..13])), None);
+    assert_eq!(ServerState::from_row(&row(&["x"; 14])), None);
 }
 
 #[test]

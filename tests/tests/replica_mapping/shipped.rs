@@ -36,6 +36,7 @@ fn plan_of(name: &str, catalogue: &Catalogue) -> Plan {
         is_standby: false,
         encoding: "UTF8".into(),
         is_read_only: false,
+        has_rds_role: false,
     };
     let found = check(&rules, catalogue, &server, "graph");
     let causes: Vec<&str> = found.iter().map(|finding| finding.cause.as_str()).collect();

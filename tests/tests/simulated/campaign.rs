@@ -1,7 +1,7 @@
 //! Campaign: histories of consecutive seeds on two threads, until so many images were judged; and the
 //! smallest list of steps for what is missed.
 
-use crate::simulated::judge::{Place, Plan, Tally};
+use crate::simulated::judge::{LINES_FROM_SEED, Place, Plan, Tally, ways_max};
 use evergraph_engines::kind::EngineKind;
 use evergraph_storage::sync::Mutex;
 use std::cell::RefCell;
@@ -41,8 +41,14 @@ impl fmt::Display for Miss {
         for step in &self.plan.steps {
             writeln!(f, "    {step:?}")?;
         }
-        writeln!(f, "  replay: make crash ENGINE={} IMAGES=1 SEED={}", self.engine, self.seed)
+        writeln!(f, "  replay: {}", replay(self.engine, self.seed, self.plan.ways_max))
     }
+}
+
+/// The command that plays the history of a seed again. The ways of a power cut are those of lines alone.
+fn replay(engine: EngineKind, seed: u64, ways_max: usize) -> String {
+    let ways = if seed < LINES_FROM_SEED { String::new() } else { format!(" WAYS={ways_max}") };
+    format!("make crash ENGINE={engine} IMAGES=1 SEED={seed}{ways}")
 }
 
 /// Plays one plan; a panic is a miss as well.
@@ -80,15 +86,26 @@ fn caught<T>(body: impl FnOnce() -> T) -> Result<T, String> {
     done.map_err(|_| text)
 }
 
-/// Plays the plan of `seed`; its trace.
-pub fn play_seed(engine: EngineKind, seed: u64, tally: &mut Tally) -> Result<u64, Box<Miss>> {
-    let (plan, mut place) = (Plan::of(engine, seed), Place::default());
+/// Plays the plan of `seed`, with so many ways of a power cut at one moment if more than usual are allowed; its trace.
+pub fn play_seed(
+    engine: EngineKind,
+    seed: u64,
+    ways_allowed: Option<usize>,
+    tally: &mut Tally,
+) -> Result<u64, Box<Miss>> {
+    let (plan, mut place) = (Plan::of(engine, seed, ways_allowed), Place::default());
     play(&plan, tally, &mut place).map_err(|text| Box::new(Miss { engine, seed, text, place, plan }))
 }
 
 /// Plays seeds from `seed` on until `images` images were judged. Tells how far it is every few seconds. For a
-/// miss the smallest list of steps is looked for, for so long.
-pub fn run(engine: EngineKind, seed: u64, images: u64, shrink_for: Duration) -> Result<Tally, Box<Miss>> {
+/// miss the smallest list of steps is looked for, for so long. `ways_allowed` is that of [`Plan::of`].
+pub fn run(
+    engine: EngineKind,
+    seed: u64,
+    images: u64,
+    ways_allowed: Option<usize>,
+    shrink_for: Duration,
+) -> Result<Tally, Box<Miss>> {
     let began = Instant::now();
     let (next, judged, stop) = (AtomicU64::new(seed), AtomicU64::new(0), AtomicBool::new(false));
     let total: Mutex<Result<Tally, Box<Miss>>> = Mutex::new(Ok(Tally::default()));
@@ -98,7 +115,7 @@ pub fn run(engine: EngineKind, seed: u64, images: u64, shrink_for: Duration) -> 
             let seed = next.fetch_add(1, Ordering::Relaxed);
             let mut tally = Tally::default();
             playing.lock().insert(seed, Instant::now());
-            let played = play_seed(engine, seed, &mut tally);
+            let played = play_seed(engine, seed, ways_allowed, &mut tally);
             playing.lock().remove(&seed);
             judged.fetch_add(tally.images_count(), Ordering::Relaxed);
             let mut total = total.lock();
@@ -120,9 +137,8 @@ pub fn run(engine: EngineKind, seed: u64, images: u64, shrink_for: Duration) -> 
             std::thread::park_timeout(Duration::from_millis(50));
             if let Some((seed, _)) = playing.lock().iter().find(|(_, began)| began.elapsed() > STUCK_AFTER) {
                 // A thread cannot be ended from outside; the process can.
-                eprintln!(
-                    "seed {seed}: stuck for {STUCK_AFTER:?}; replay: make crash ENGINE={engine} IMAGES=1 SEED={seed}"
-                );
+                let replay = replay(engine, *seed, ways_max(engine, *seed, ways_allowed));
+                eprintln!("seed {seed}: stuck for {STUCK_AFTER:?}; replay: {replay}");
                 std::process::exit(1);
             }
             if told.elapsed() >= PROGRESS_EVERY {
@@ -191,6 +207,9 @@ impl fmt::Display for Summary<'_> {
         writeln!(f, "  {:>9}  of these said clearly that they are broken", tally.refused)?;
         for (kind, count) in &tally.histories {
             writeln!(f, "  {count:>9}  histories: {kind}")?;
+        }
+        for (kind, count) in &tally.met {
+            writeln!(f, "  {count:>9}  {kind}")?;
         }
         write!(f, "  {:>9}  commits; {seconds:.1} s, {:.0} images/s", tally.commits, images as f64 / seconds)
     }

@@ -27,7 +27,7 @@ use std::sync::Arc;
 const LINE_BYTES: usize = WriteUnit::LINE.bytes() as usize;
 const STORE_BYTES: usize = 8;
 /// Images of one moment that are tried all: of 12 lines with a store each.
-const IMAGES_MAX: usize = 1 << 12;
+pub const IMAGES_MAX: usize = 1 << 12;
 
 /// The place of a file in the order of creations: names change, this does not.
 pub type FileNumber = usize;
@@ -242,42 +242,30 @@ impl Disk {
     }
 
     /// Persistent memory after the power failed now, in every way that there is if these are at most [`IMAGES_MAX`], otherwise
-    /// in as many by chance. Its names must be durable; lengths are kept.
-    pub fn every_cut(&self, random: &mut SplitMix64) -> Vec<Self> {
+    /// in as many as `seed` chooses. Its names must be durable; lengths are kept. Each image is made when it is asked for: all at
+    /// once would have thousands of copies of a file.
+    pub fn every_cut(&self, seed: u64) -> impl Iterator<Item = Self> {
         assert!(
             self.unit == WriteUnit::LINE && self.unsynced_names.is_empty(),
             "lines of files that have names"
         );
         let stores: Vec<usize> = self.waiting_stores().collect();
         let count = stores.iter().try_fold(1_usize, |count, stores| count.checked_mul(stores + 1));
-        let image = |mut choose: Box<dyn FnMut(usize) -> usize>| {
-            let mut stores = stores.iter();
-            self.found(self.durable_names.clone(), move |line| match line {
-                None => Fate::Kept,
-                Some(_) => {
-                    let count = *stores.next().expect("the lines were counted");
-                    Fate::Torn(choose(count) * STORE_BYTES)
+        let count = count.filter(|count| *count <= IMAGES_MAX);
+        let mut random = SplitMix64::new(seed);
+        (0..count.unwrap_or(IMAGES_MAX)).map(move |number| {
+            let (mut number, mut stores) = (number, stores.iter());
+            self.found(self.durable_names.clone(), |line| {
+                if line.is_none() {
+                    return Fate::Kept;
                 }
+                let ways = stores.next().expect("the lines were counted") + 1;
+                // The number of an image is the numbers of kept stores, as its digits.
+                let digit = if count.is_some() { number } else { random.next_u64() as usize };
+                number /= ways;
+                Fate::Torn(digit % ways * STORE_BYTES)
             })
-        };
-        match count.filter(|count| *count <= IMAGES_MAX) {
-            // The number of an image is the numbers of kept stores, as its digits.
-            Some(count) => (0..count)
-                .map(|mut number| {
-                    image(Box::new(move |stores| {
-                        let kept = number % (stores + 1);
-                        number /= stores + 1;
-                        kept
-                    }))
-                })
-                .collect(),
-            None => (0..IMAGES_MAX)
-                .map(|_| {
-                    let mut random = SplitMix64::new(random.next_u64());
-                    image(Box::new(move |stores| random.next_u64() as usize % (stores + 1)))
-                })
-                .collect(),
-        }
+        })
     }
 
     /// The durable names and those of the unsynced ones that are kept, each as far as others allow it.
@@ -510,7 +498,7 @@ mod tests {
         disk.apply(&Change::Write { file: 0, offset: 8, bytes: [1; 8].into() });
         disk.apply(&Change::Write { file: 0, offset: 8, bytes: [2; 8].into() });
         disk.apply(&Change::Write { file: 0, offset: 2 * LINE_BYTES + 4, bytes: [3; 20].into() });
-        let images = disk.every_cut(&mut SplitMix64::new(1));
+        let images: Vec<Disk> = disk.every_cut(1).collect();
         let found: std::collections::BTreeSet<[u8; 5]> = images
             .iter()
             .map(|image| {
@@ -532,7 +520,7 @@ mod tests {
             assert!(bytes[132] >= bytes[136] && bytes[136] >= bytes[147] && bytes[64..128] == [0; 64]);
         }
         disk.apply(&Change::Sync { file: 0, outcome: Synced::Whole });
-        assert_eq!(disk.every_cut(&mut SplitMix64::new(1)).len(), 1, "a fence leaves one way");
+        assert_eq!(disk.every_cut(1).count(), 1, "a fence leaves one way");
     }
 
     #[test]
@@ -544,14 +532,14 @@ mod tests {
         let kept = |image: &Disk| -> Vec<bool> {
             image.bytes(0).chunks(LINE_BYTES).map(|line| line[0] == 1).collect()
         };
-        let images = disk.every_cut(&mut SplitMix64::new(1));
+        let images: Vec<Disk> = disk.every_cut(1).collect();
         let different: std::collections::BTreeSet<_> = images.iter().map(kept).collect();
         assert_eq!((images.len(), different.len()), (1 << 12, 1 << 12));
         assert_eq!(disk.ways_count(IMAGES_MAX), Some(1 << 12));
         for line in 12..100 {
             disk.apply(&Change::Write { file: 0, offset: line * LINE_BYTES, bytes: [1; 8].into() });
         }
-        let images = disk.every_cut(&mut SplitMix64::new(1));
+        let images: Vec<Disk> = disk.every_cut(1).collect();
         let different: std::collections::BTreeSet<_> = images.iter().map(kept).collect();
         assert!(images.len() == 1 << 12 && different.len() > 4000, "{}", different.len());
         assert_eq!(disk.ways_count(IMAGES_MAX), None);

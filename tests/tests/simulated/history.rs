@@ -45,6 +45,8 @@ pub struct History {
     pub files_before: usize,
     pub trace: u64,
     pub commits: u64,
+    /// How often a process that reads was compared.
+    pub looks: u64,
     /// Whether what it began with is what chance left of a disk that broke its promises.
     pub is_doubtful: bool,
 }
@@ -132,6 +134,14 @@ fn differences(expected: &Model, found: &Model) -> String {
 }
 
 impl History {
+    /// What only some histories meet, and how often.
+    pub fn met(&self) -> [(&'static str, u64); 3] {
+        let loads = self.lives.iter().map(|life| life.loads.len() as u64).sum();
+        let has_owner = |life: &&Life| life.states.values().flatten().any(|state| !state.notes.is_empty());
+        let owned = self.lives.iter().filter(has_owner).count() as u64;
+        [("loads", loads), ("lives of a store that had an owner", owned), ("looks of a reader", self.looks)]
+    }
+
     /// The newest commit that must be there when the power fails after `position` changes.
     fn floor(&self, position: usize) -> u64 {
         let known = self.required.partition_point(|(at, _)| *at <= position);

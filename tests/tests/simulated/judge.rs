@@ -9,7 +9,7 @@
 //! On persistent memory, each history is also cut in every way at one moment with few unfenced lines.
 
 use crate::simulated::directory::{Fault, FaultKind};
-use crate::simulated::disk::{Change, Disk};
+use crate::simulated::disk::{Change, Disk, IMAGES_MAX};
 use crate::simulated::history::{Expected, History};
 use crate::simulated::run::{Run, Settings};
 use crate::simulated::steps::{self, Step};
@@ -25,12 +25,14 @@ const CUTS: usize = 60;
 /// One history of so many has a hub, and images that take some 50 times as long.
 const HUB_EVERY: u64 = 64;
 const CUTS_WITH_HUB: usize = 6;
-/// Those of the mapped engine on persistent memory, for time.
-const CUTS_OF_MAPPED_LINES: usize = 20;
+/// Those of the mapped engine: in the same time, histories of more kinds.
+const CUTS_OF_MAPPED: usize = 20;
 /// Ways of a power cut that are tried all: three lines with eight stores each, or more with fewer.
 const WAYS_MAX: usize = 9 * 9 * 9;
 /// The same of the mapped engine, whose images take ten times as long.
 const MAPPED_WAYS_MAX: usize = 9 * 9;
+/// One history of so many is cut in as many ways as the campaign allows; more would leave little time for histories of other kinds.
+const MANY_WAYS_EVERY: u64 = 16;
 /// Histories from this seed on have a disk of persistent memory.
 pub const LINES_FROM_SEED: u64 = 1 << 40;
 /// Where bits are turned: pages and the headers in them.
@@ -46,6 +48,8 @@ pub struct Plan {
     pub images_seed: u64,
     /// How often the power is cut; the recoveries are cut as well.
     pub cuts: usize,
+    /// In how many ways it is cut at one moment, at most, on persistent memory.
+    pub ways_max: usize,
 }
 
 /// What was tried.
@@ -55,6 +59,8 @@ pub struct Tally {
     pub images: BTreeMap<&'static str, u64>,
     /// Histories, by the fault of their disk.
     pub histories: BTreeMap<&'static str, u64>,
+    /// What only some histories meet, and how often.
+    pub met: BTreeMap<&'static str, u64>,
     /// Commits of histories; each image is compared with one of them.
     pub commits: u64,
     /// Disks that said clearly that they are broken.
@@ -72,6 +78,7 @@ impl Tally {
         };
         add(&mut self.images, &other.images);
         add(&mut self.histories, &other.histories);
+        add(&mut self.met, &other.met);
         self.commits += other.commits;
         self.refused += other.refused;
     }
@@ -99,9 +106,21 @@ fn fault_name(fault: Option<Fault>) -> &'static str {
     }
 }
 
+/// In how many ways every history is cut at one moment, at most.
+fn usual_ways_max(engine: EngineKind) -> usize {
+    if engine == EngineKind::Mapped { MAPPED_WAYS_MAX } else { WAYS_MAX }
+}
+
+/// The same of the history of a seed, in a campaign that allows `allowed`, or what is usual.
+pub fn ways_max(engine: EngineKind, seed: u64, allowed: Option<usize>) -> usize {
+    // None of these has a hub.
+    let allowed = allowed.filter(|_| seed % MANY_WAYS_EVERY == 3);
+    allowed.map_or(usual_ways_max(engine), |ways| ways.min(IMAGES_MAX))
+}
+
 impl Plan {
-    /// The plan of a seed.
-    pub fn of(engine: EngineKind, seed: u64) -> Self {
+    /// The plan of a seed, in a campaign that allows so many ways of a power cut at one moment.
+    pub fn of(engine: EngineKind, seed: u64, ways_allowed: Option<usize>) -> Self {
         let mut random = SplitMix64::new(seed);
         let mut settings = Settings::choose(engine, &mut random);
         settings.fault = any_fault(&mut random).filter(|fault| is_told_at_once(engine, fault));
@@ -128,13 +147,13 @@ impl Plan {
         if hub {
             steps.insert(steps.len() / 3, Step::LoadHub { seed: random.next_u64() as u16 });
         }
-        let is_mapped_lines = engine == EngineKind::Mapped && settings.unit == WriteUnit::LINE;
-        let cuts = match (hub, is_mapped_lines) {
+        let cuts = match (hub, engine) {
             (true, _) => CUTS_WITH_HUB,
-            (false, true) => CUTS_OF_MAPPED_LINES,
-            (false, false) => CUTS,
+            (false, EngineKind::Mapped) => CUTS_OF_MAPPED,
+            (false, _) => CUTS,
         };
-        Self { settings, steps, images_seed: random.next_u64(), cuts }
+        let ways_max = ways_max(engine, seed, ways_allowed);
+        Self { settings, steps, images_seed: random.next_u64(), cuts, ways_max }
     }
 
     /// Lives through it, and cuts the power. What was done, as one number.
@@ -148,6 +167,9 @@ impl Plan {
         let history = run.finish()?;
         *tally.histories.entry(fault_name(history.fault)).or_default() += 1;
         tally.commits += history.commits;
+        for (kind, count) in history.met() {
+            *tally.met.entry(kind).or_default() += count;
+        }
         let mut random = SplitMix64::new(self.images_seed);
         let length = history.changes.len();
         let mut cuts: Vec<usize> = (0..self.cuts).map(|_| moment(&history.changes, &mut random)).collect();
@@ -169,23 +191,27 @@ impl Plan {
         Ok(trace)
     }
 
-    /// A moment, and the disk then, at which the power can fail in few ways and more than one: any of those, by chance.
+    /// A moment, and the disk then, at which the power can fail in few ways and more than one: any of those, by chance. Where more
+    /// ways than usual are allowed, one that has more, if there is any.
     fn few_ways(&self, changes: &[Change], random: &mut SplitMix64) -> Option<(usize, Disk)> {
         let Settings { engine, unit, .. } = self.settings;
         // With a hub each of them takes as long as fifty others.
         if unit != WriteUnit::LINE || self.cuts == CUTS_WITH_HUB {
             return None;
         }
-        let most = if engine == EngineKind::Mapped { MAPPED_WAYS_MAX } else { WAYS_MAX };
         let mut disk = Disk::new(unit);
         let mut moments = Vec::new();
         for (at, change) in changes.iter().enumerate() {
             disk.apply(change);
-            if disk.ways_count(most).is_some_and(|ways| ways > 1) {
-                moments.push(at + 1);
+            if let Some(ways) = disk.ways_count(self.ways_max).filter(|ways| *ways > 1) {
+                moments.push((at + 1, ways));
             }
         }
-        let chosen = *moments.get(random.next_u64() as usize % moments.len().max(1))?;
+        let is_more = |(_, ways): &(usize, usize)| *ways > usual_ways_max(engine);
+        if moments.iter().any(is_more) {
+            moments.retain(is_more);
+        }
+        let (chosen, _) = *moments.get(random.next_u64() as usize % moments.len().max(1))?;
         let mut disk = Disk::new(unit);
         changes[..chosen].iter().for_each(|change| disk.apply(change));
         Some((chosen, disk))
@@ -255,7 +281,7 @@ fn moment(changes: &[Change], random: &mut SplitMix64) -> usize {
 }
 
 /// What an image of [`Judge::cut_every_way`] is.
-const EVERY_WAY: &str = "power cut in every way";
+pub const EVERY_WAY: &str = "power cut in every way";
 
 struct Judge<'a> {
     settings: Settings,
@@ -342,7 +368,7 @@ impl Judge<'_> {
     /// Judges what is found of `disk`, which has few unfenced lines, in each way that they can survive.
     fn cut_every_way(&mut self, disk: &Disk, expected: &Expected) -> Result<u64, String> {
         let mut trace = 0_u64;
-        for image in disk.every_cut(self.random) {
+        for image in disk.every_cut(self.settings.seed) {
             *self.tally.images.entry(EVERY_WAY).or_default() += 1;
             if self.is_refused(&image, expected) {
                 continue;

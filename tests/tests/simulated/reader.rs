@@ -54,6 +54,7 @@ impl Run {
         };
         let looked = reader.look(self, step, before);
         self.reader = Some(reader);
+        self.history.looks += 1;
         looked
     }
 }

@@ -116,6 +116,7 @@ impl Run {
             files_before,
             trace: 0,
             commits: 0,
+            looks: 0,
             is_doubtful: expected.may_refuse || expected.is_doubtful,
         };
         let clock = Arc::new(ManualClock::new(0));

@@ -14,7 +14,7 @@
 //! would load it again for each row.
 
 use crate::frozen::fresh_lists::FreshLists;
-use crate::frozen::resolved_list::{ResolvedList, visit_pieces};
+use crate::frozen::resolved_list::{ResolvedList, ResolvedWeights, visit_pieces};
 use evergraph_graph::id::GroupId;
 use evergraph_graph::topology::{Piece, Visit};
 use std::ops::Range;
@@ -27,8 +27,7 @@ pub(crate) struct DenseList<'a> {
     /// Where the list of each row ends; rows behind the last have none.
     ends: &'a [u32],
     neighbors: &'a [u32],
-    /// Empty if weights weren't asked for.
-    weights: &'a [f64],
+    weights: ResolvedWeights<'a>,
     fresh: Option<&'a FreshLists>,
 }
 
@@ -47,7 +46,7 @@ impl<'a> DenseList<'a> {
 
     #[inline]
     fn piece(&self, range: Range<usize>) -> Piece<'a> {
-        let weights = if self.weights.is_empty() { self.weights } else { &self.weights[range.clone()] };
+        let weights = self.weights.of(range.clone());
         Piece { neighbors: &self.neighbors[range], weights, sorted: true }
     }
 
@@ -172,7 +171,8 @@ mod tests {
     /// The rows and neighbours of each piece that isn't empty, if a visit of chosen rows says `said` to each of them.
     fn visited(said: Visit) -> Vec<(u32, Vec<u32>)> {
         let ((body, fresh), group) = (lists(), GroupId(3));
-        let list = ResolvedList { lists: body.lists(), weights: &[], fresh: fresh.as_deref() };
+        let list =
+            ResolvedList { lists: body.lists(), weights: ResolvedWeights::None, fresh: fresh.as_deref() };
         let vertices = [0, 1, 3, 4, 6, 7, 9].map(|row| group.first().0 + row);
         let mut pieces = Vec::new();
         let dense = DenseList::of(list, group).unwrap();

@@ -244,6 +244,11 @@ impl FreshLists {
         of_body + self.end_before(lists)
     }
 
+    /// Gives each edge the weight `number`.
+    pub(crate) fn weigh_all(&mut self, number: f64) {
+        self.weights = vec![number; self.neighbors.len()];
+    }
+
     /// Bytes on the heap.
     pub(crate) fn heap_bytes(&self) -> usize {
         size_of::<Self>() + self.ends.len() * 4 + self.neighbors.len() * 4 + self.weights.len() * 8

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! group ─ lists ─┬ store     shared with the segment: plain sorted slices, on the heap or in a mapped file
-//!  (one a type,  ├ weights   the column itself, if it is a plain array of f64; else converted
+//!  (one a type,  ├ weights   the column itself, if it is a plain array of f64; one number for all; else converted
 //!   and one a    └ fresh     rows with newer edges: a second piece, or, where edges of the
 //!   hub)                     store are gone or changed, the whole list merged anew
 //! ```
@@ -10,8 +10,9 @@
 //! A visit costs what a static CSR costs, plus one bit test a row and one more piece for each row
 //! with fresh edges. Freezing costs a look at each segment and a sort of the records on top; weights
 //! that are not a plain array of f64 cost a pass, and weights on the in side a transposition of the
-//! out side (the in side keeps no properties). Where types of edges leave the projection's labels, as the
-//! catalogue knows, lists without those edges stand for the stored ones: made once for a body, and kept while it is
+//! out side (the in side keeps no properties); where no edge has the property, as the catalogue knows, they cost neither.
+//! Where types of edges leave the projection's labels, as the catalogue knows, lists without those edges stand for the
+//! stored ones. Such lists, and weights that a pass made, are made once for a body, and kept while it is
 //! there ([`crate::frozen::label_lists`]). A choice of vertices or edges within labels and types copies all lists.
 //!
 //! Stored lists stay as long as somebody has them, so that this outlives its snapshot.
@@ -20,10 +21,14 @@
 //! latter: no degree is compared.
 
 use crate::frozen::dense_list::DenseList;
-use crate::frozen::freezer::{FreezeSource, Freezer, FrozenSide, LabelScope};
+use crate::frozen::edge_weights::EdgeWeights;
+use crate::frozen::freeze_source::FreezeSource;
+use crate::frozen::freezer::{Freezer, FrozenSide};
 use crate::frozen::frozen_list::FrozenList;
 use crate::frozen::label_lists::LabelLists;
-use crate::frozen::resolved_list::ResolvedList;
+use crate::frozen::label_scope::LabelScope;
+use crate::frozen::resolved_list::RowCursor;
+use crate::frozen::sparse_list::SparseList;
 use crate::frozen::stored_lists::StoredLists;
 use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::cancel::CancelFlag;
@@ -42,8 +47,11 @@ pub struct FrozenGraph<S: StoredLists> {
     vertices: VertexSet,
     direction: Direction,
     edge_count: u64,
+    /// The lists of the out side, or those of both: see `is_merged`.
     out: FrozenSide<S>,
     into: FrozenSide<S>,
+    /// Whether the lists of both sides were coalesced, so that neither has its own.
+    is_merged: bool,
     /// What was copied or converted counts against the budget as long as this lives.
     _reservations: Vec<Reservation>,
     /// What keeps the bytes that lists lie in. Dropped last.
@@ -54,11 +62,11 @@ pub struct FrozenGraph<S: StoredLists> {
 const WORTH_RESOLVING: usize = 4;
 
 /// The lists of one group on the sides of a direction.
-type GroupLists<'a, S> = (&'a [FrozenList<S>], &'a [FrozenList<S>]);
+pub(crate) type GroupLists<'a, S> = (&'a [FrozenList<S>], &'a [FrozenList<S>]);
 
 impl<S: StoredLists> FrozenGraph<S> {
     /// Resolves each segment of a projection once, as of the moment that `source` shows, which the caller keeps open. What
-    /// is made of bodies for labels is kept in `lists`, if there are some.
+    /// is made of bodies for labels and weights is kept in `lists`, if there are some.
     ///
     /// # Errors
     /// `invalid` if an edge's weight is missing or no number, `limit` if the budget refuses, `cancelled`, and those of the
@@ -73,11 +81,18 @@ impl<S: StoredLists> FrozenGraph<S> {
         let bound = groups.saturating_mul(GROUP_SIZE);
         let mut reservations = vec![request.budget.reserve("the set of vertices", u64::from(bound) / 8)?];
         let vertices = scope(source, request, groups, bound)?;
-        let labels = LabelScope::of(source, projection, lists)?;
-        let freezer =
-            Freezer { source, request: *request, scope: &vertices, labels, reservations: Mutex::default() };
+        let weights = EdgeWeights::of(request);
+        let labels = LabelScope::of(source, projection, weights.as_ref(), lists)?;
+        let freezer = Freezer {
+            source,
+            request: *request,
+            scope: &vertices,
+            labels,
+            weights,
+            reservations: Mutex::default(),
+        };
         // Only the out side has properties.
-        let reads_properties = projection.weight.is_some() || !projection.edges.is_empty();
+        let reads_properties = freezer.reads_properties();
         let needs_out = projection.direction != Direction::In || reads_properties;
         let needs_in = projection.direction != Direction::Out;
         let side = |wanted, side| if wanted { freezer.side(groups, side) } else { Ok(Vec::new()) };
@@ -104,28 +119,29 @@ impl<S: StoredLists> FrozenGraph<S> {
             edge_count,
             out,
             into,
+            is_merged: false,
             _reservations: reservations,
             _kept: None,
         })
     }
 
-    /// A graph of other lists of the same vertices and edges, of the sides of `direction`, which `reservation` is for. It doesn't
-    /// keep what this one keeps.
-    pub(crate) fn with_sides(
+    /// A graph of other lists of the same vertices and edges, for visits of `direction` alone, which `reservation` is for. It
+    /// doesn't keep what this one keeps.
+    pub(crate) fn with_lists(
         &self,
         direction: Direction,
-        out: FrozenSide<S>,
-        into: FrozenSide<S>,
+        lists: FrozenSide<S>,
         reservation: Reservation,
     ) -> Self {
-        let (bound, vertices, edge_count) = (self.bound, self.vertices.clone(), self.edge_count);
+        let (out, into) = if direction == Direction::In { (Vec::new(), lists) } else { (lists, Vec::new()) };
         Self {
-            bound,
-            vertices,
+            bound: self.bound,
+            vertices: self.vertices.clone(),
             direction,
-            edge_count,
+            edge_count: self.edge_count,
             out,
             into,
+            is_merged: direction == Direction::Both,
             _reservations: vec![reservation],
             _kept: None,
         }
@@ -150,10 +166,13 @@ impl<S: StoredLists> FrozenGraph<S> {
     /// The lists of one side, group by group.
     ///
     /// # Errors
-    /// `invalid` if that side was not frozen, or for both at once.
+    /// `invalid` if that side was not frozen, or both were coalesced, or for both at once.
     pub fn side(&self, side: Direction) -> Result<&[Box<[FrozenList<S>]>]> {
         let frozen = self.direction == Direction::Both || self.direction == side;
         match side {
+            _ if self.is_merged => Err(Error::invalid(format!(
+                "the {side:?} side has no lists of its own: those of both were coalesced"
+            ))),
             Direction::Out if frozen => Ok(&self.out),
             Direction::In if frozen => Ok(&self.into),
             _ => Err(Error::invalid(format!(
@@ -164,13 +183,15 @@ impl<S: StoredLists> FrozenGraph<S> {
     }
 
     /// Finds the lists of each group on the sides of a direction.
-    fn of_direction<'a>(
+    pub(crate) fn of_direction<'a>(
         &'a self,
         direction: Direction,
     ) -> Result<impl Fn(GroupId) -> GroupLists<'a, S> + use<'a, S>> {
-        let sides = direction.sides();
-        let first = self.side(sides[0])?;
-        let second = sides.get(1).map(|side| self.side(*side)).transpose()?;
+        let (first, second) = match direction {
+            Direction::Both if self.is_merged => (&self.out[..], None),
+            Direction::Both => (self.side(Direction::Out)?, Some(self.side(Direction::In)?)),
+            side => (self.side(side)?, None),
+        };
         Ok(move |group: GroupId| {
             let at = group.0 as usize;
             (&*first[at], second.map_or(&[][..], |second| &*second[at]))
@@ -178,34 +199,41 @@ impl<S: StoredLists> FrozenGraph<S> {
     }
 }
 
-/// The only list of a group, if it is dense: nearly all groups of a graph of one edge type have no other.
-#[inline]
-fn only_dense<S: StoredLists>(
-    (lists, others): GroupLists<'_, S>,
-    group: GroupId,
-) -> Result<Option<DenseList<'_>>> {
-    match (lists, others) {
-        ([list], []) => Ok(DenseList::of(list.resolved()?, group)),
-        _ => Ok(None),
-    }
+/// The only list of a group: nearly all groups of a graph of one edge type have no other.
+enum OnlyList<'a> {
+    Dense(DenseList<'a>),
+    Sparse(SparseList<'a>),
 }
 
-/// Resolves the lists of a group, in the place of those of the group before.
+/// The list of a group that has no other.
+#[inline]
+fn only_list<S: StoredLists>(
+    (lists, others): GroupLists<'_, S>,
+    group: GroupId,
+) -> Result<Option<OnlyList<'_>>> {
+    let ([list], []) = (lists, others) else { return Ok(None) };
+    let list = list.resolved()?;
+    let dense = DenseList::of(list, group).map(OnlyList::Dense);
+    Ok(dense.or_else(|| SparseList::of(list, group).map(OnlyList::Sparse)))
+}
+
+/// Resolves the lists of a group from `row` on, in the place of those of the group before.
 #[inline]
 fn resolve<'a, S: StoredLists>(
     (lists, others): GroupLists<'a, S>,
-    resolved: &mut Vec<ResolvedList<'a>>,
+    row: u16,
+    resolved: &mut Vec<RowCursor<'a>>,
 ) -> Result<()> {
     resolved.clear();
     for list in lists.iter().chain(others) {
-        resolved.push(list.resolved()?);
+        resolved.push(list.cursor(row)?);
     }
     Ok(())
 }
 
-/// Visits the pieces of one vertex in several lists; what was said last.
+/// Visits the pieces of one vertex, which is not before the last one, in several lists; what was said last.
 #[inline]
-fn visit_lists<F>(lists: &[ResolvedList<'_>], vertex: u32, visitor: &mut F) -> Visit
+fn visit_lists<F>(lists: &mut [RowCursor<'_>], vertex: u32, visitor: &mut F) -> Visit
 where
     F: FnMut(u32, Piece<'_>) -> Visit,
 {
@@ -307,18 +335,22 @@ impl<S: StoredLists> Topology for FrozenGraph<S> {
         let mut resolved = Vec::new();
         for (group, rows) in groups_of(range) {
             let lists = lists_of(group);
-            if let Some(list) = only_dense(lists, group)? {
-                if list.visit(rows, &mut visitor) == Visit::Stop {
+            if let Some(list) = only_list(lists, group)? {
+                let said = match list {
+                    OnlyList::Dense(list) => list.visit(rows, &mut visitor),
+                    OnlyList::Sparse(list) => list.visit(rows, &mut visitor),
+                };
+                if said == Visit::Stop {
                     return Ok(());
                 }
                 continue;
             }
-            resolve(lists, &mut resolved)?;
+            resolve(lists, rows.start, &mut resolved)?;
             if resolved.is_empty() {
                 continue;
             }
             for row in rows {
-                if visit_lists(&resolved, VertexId::new(group, row).0, &mut visitor) == Visit::Stop {
+                if visit_lists(&mut resolved, VertexId::new(group, row).0, &mut visitor) == Visit::Stop {
                     return Ok(());
                 }
             }
@@ -339,24 +371,33 @@ impl<S: StoredLists> Topology for FrozenGraph<S> {
         let lists_of = self.of_direction(direction)?;
         let mut resolved = Vec::new();
         for (group, rows) in groups_of(range) {
-            resolve(lists_of(group), &mut resolved)?;
+            resolve(lists_of(group), rows.start, &mut resolved)?;
             if resolved.is_empty() {
                 continue;
             }
-            for list in &resolved {
+            for cursor in &resolved {
                 let added = |vertex, piece: Piece<'_>| visitor(vertex, piece, Turn::Apart);
-                list.visit_additions(group, rows.clone(), added);
+                cursor.list.visit_additions(group, rows.clone(), added);
             }
             let mut in_order = |vertex, piece: Piece<'_>| visitor(vertex, piece, Turn::InOrder);
-            if let [list] = resolved[..]
-                && let Some(list) = DenseList::of(list, group)
-            {
-                list.visit_without_additions(rows, &mut in_order);
-                continue;
+            if let [RowCursor { list, .. }] = resolved[..] {
+                if let Some(list) = DenseList::of(list, group) {
+                    list.visit_without_additions(rows, &mut in_order);
+                    continue;
+                }
+                if let Some(list) = SparseList::of(list, group) {
+                    list.visit_without_additions(rows, &mut in_order);
+                    continue;
+                }
             }
             for row in rows {
                 let vertex = VertexId::new(group, row).0;
-                resolved.iter().for_each(|list| in_order(vertex, list.without_additions(row)));
+                for cursor in &mut resolved {
+                    let piece = cursor.without_additions(row);
+                    if !piece.neighbors.is_empty() {
+                        in_order(vertex, piece);
+                    }
+                }
             }
         }
         Ok(())
@@ -381,16 +422,16 @@ impl<S: StoredLists> Topology for FrozenGraph<S> {
             let count = vertices.partition_point(|vertex| VertexId(*vertex).group() == group);
             let of_group = vertices.split_off(..count).expect("as many are left");
             let lists = lists_of(group);
-            if let Some(list) = only_dense(lists, group)? {
+            if let Some(OnlyList::Dense(list)) = only_list(lists, group)? {
                 if list.visit_each(of_group, &mut visitor) == Visit::Stop {
                     return Ok(());
                 }
                 continue;
             }
             if of_group.len() >= WORTH_RESOLVING {
-                resolve(lists, &mut resolved)?;
+                resolve(lists, VertexId(of_group[0]).row(), &mut resolved)?;
                 for vertex in of_group {
-                    if visit_lists(&resolved, *vertex, &mut visitor) == Visit::Stop {
+                    if visit_lists(&mut resolved, *vertex, &mut visitor) == Visit::Stop {
                         return Ok(());
                     }
                 }

@@ -1,7 +1,7 @@
 //! Frozen list: the shared lists of one segment, their weights, and the fresh edges on top.
 
 use crate::frozen::fresh_lists::FreshLists;
-use crate::frozen::resolved_list::ResolvedList;
+use crate::frozen::resolved_list::{ResolvedList, ResolvedWeights, RowCursor};
 use crate::frozen::stored_lists::{StoredColumn, StoredLists};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::sync::Arc;
@@ -24,17 +24,20 @@ pub(crate) enum ListWeights<C> {
     Column(C),
     /// Numbers of another form, converted.
     Own(Arc<[f64]>),
+    /// The same number for each edge, as often as the longest list has edges, or more. Many segments share it.
+    Same(Arc<[f64]>),
 }
 
 impl<C: StoredColumn> ListWeights<C> {
-    /// All of them; none if they weren't asked for.
+    /// All of them.
     #[inline]
-    pub(crate) fn floats(&self) -> Result<&[f64]> {
-        match self {
-            Self::None => Ok(&[]),
-            Self::Own(own) => Ok(own),
-            Self::Column(column) => column.floats()?.ok_or_else(no_plain_array),
-        }
+    pub(crate) fn resolved(&self) -> Result<ResolvedWeights<'_>> {
+        Ok(match self {
+            Self::None => ResolvedWeights::None,
+            Self::Own(own) => ResolvedWeights::Each(own),
+            Self::Same(same) => ResolvedWeights::Same(same),
+            Self::Column(column) => ResolvedWeights::Each(column.floats()?.ok_or_else(no_plain_array)?),
+        })
     }
 }
 
@@ -66,9 +69,18 @@ impl<S: StoredLists> FrozenList<S> {
     pub fn resolved(&self) -> Result<ResolvedList<'_>> {
         Ok(ResolvedList {
             lists: self.store.lists()?,
-            weights: self.weights.floats()?,
+            weights: self.weights.resolved()?,
             fresh: self.fresh.as_deref(),
         })
+    }
+
+    /// Resolves it for a visit of rows from `row` on, ascending. Cost: constant; a search in sparse lists.
+    ///
+    /// # Errors
+    /// As [`StoredLists::lists`].
+    #[inline]
+    pub(crate) fn cursor(&self, row: u16) -> Result<RowCursor<'_>> {
+        Ok(RowCursor::at(self.resolved()?, row))
     }
 
     /// About how many edges the rows before `row`, a multiple of 64, have: a row that was merged anew counts

@@ -1,8 +1,9 @@
-//! Label lists: what bodies have within some labels, kept for the next snapshot that asks for the same.
+//! Label lists: what bodies have within some labels, and weights that were converted, kept for the next snapshot that asks.
 //!
 //! ```text
-//! a choice   labels and weights: body ─ its lists without the edges that leave the labels, or
-//!                                       that no edge does, and the body's own lists serve
+//! a choice   labels and weight: body ─┬ its lists without the edges that leave the labels, or
+//!                                     │ that no edge does, and the body's own lists serve
+//!                                     └ a number for each edge, if it had to be converted
 //! a merge    makes a new body, of which nothing is kept yet
 //! ```
 //!
@@ -17,6 +18,7 @@
 use crate::body::Body as _;
 use crate::edge_body::EdgeBody;
 use evergraph_graph::id::{KeyId, LabelId};
+use evergraph_graph::topology::Weight;
 use evergraph_storage::memory_budget::{ElasticReservation, MemoryBudget, Shrink};
 use evergraph_storage::sync::Mutex;
 use std::any::Any;
@@ -39,10 +41,25 @@ const PURPOSE: &str = "lists within labels";
 /// What lists are made for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ListChoice {
-    /// The labels of both ends, ascending.
-    pub(crate) labels: Vec<LabelId>,
-    /// The properties that lists keep.
-    pub(crate) keys: Vec<KeyId>,
+    /// The labels of both ends, ascending; `None` for all.
+    pub(crate) labels: Option<Vec<LabelId>>,
+    /// What the edges weigh, if it is read from a property.
+    pub(crate) weight: Option<WeightChoice>,
+}
+
+/// What edges weigh.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct WeightChoice {
+    /// The property, which lists keep.
+    pub(crate) key: KeyId,
+    /// The bits of the weight of edges without it, if they may have none.
+    missing: Option<u64>,
+}
+
+impl From<&Weight> for WeightChoice {
+    fn from(weight: &Weight) -> Self {
+        Self { key: weight.key, missing: weight.missing.map(f64::to_bits) }
+    }
 }
 
 /// The lists of a body within the labels.
@@ -52,6 +69,41 @@ pub(crate) enum ScopedLists {
     Whole,
     /// Its lists without those that do.
     Part(Arc<EdgeBody>),
+}
+
+/// What was made of a body.
+#[derive(Clone, Debug)]
+pub(crate) struct ScopedBody {
+    pub(crate) lists: ScopedLists,
+    /// The weight of each edge of the lists; `None` if they weren't converted.
+    pub(crate) weights: Option<Arc<[f64]>>,
+}
+
+impl From<ScopedLists> for ScopedBody {
+    fn from(lists: ScopedLists) -> Self {
+        Self { lists, weights: None }
+    }
+}
+
+impl ScopedBody {
+    /// Bytes on the heap, the body itself left out.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let lists = match &self.lists {
+            ScopedLists::Whole => 0,
+            ScopedLists::Part(part) => part.bytes().total(),
+        };
+        lists + self.weights.as_deref().map_or(0, size_of_val)
+    }
+
+    /// Whether dropping it frees its memory.
+    fn is_unread(&self) -> bool {
+        // Others clone it under the lock, or have it already.
+        let are_lists_unread = match &self.lists {
+            ScopedLists::Whole => true,
+            ScopedLists::Part(part) => Arc::strong_count(part) == 1,
+        };
+        are_lists_unread && self.weights.as_ref().is_none_or(|weights| Arc::strong_count(weights) == 1)
+    }
 }
 
 /// Lists of bodies within labels.
@@ -73,7 +125,7 @@ struct KeptChoice {
 
 struct KeptLists {
     of: Weak<dyn Any + Send + Sync>,
-    within: ScopedLists,
+    within: ScopedBody,
     bytes: u64,
     /// The snapshot of the choice that asked for it last.
     asked_in: u64,
@@ -84,16 +136,7 @@ impl KeptLists {
     /// of the choice's `snapshots` have seen.
     fn is_stale(&self, snapshots: u64) -> bool {
         let is_asked_for = self.of.strong_count() > 0 && snapshots - self.asked_in <= SNAPSHOTS_UNASKED;
-        !is_asked_for && self.is_unread()
-    }
-
-    /// Whether dropping it frees its memory.
-    fn is_unread(&self) -> bool {
-        // Others clone it under the lock, or have it already.
-        match &self.within {
-            ScopedLists::Whole => true,
-            ScopedLists::Part(part) => Arc::strong_count(part) == 1,
-        }
+        !is_asked_for && self.within.is_unread()
     }
 }
 
@@ -112,7 +155,7 @@ impl LabelLists {
     }
 
     /// What is kept of `body` for `choice`.
-    pub(crate) fn get(&self, choice: &ListChoice, body: &BodyIdentity) -> Option<ScopedLists> {
+    pub(crate) fn get(&self, choice: &ListChoice, body: &BodyIdentity) -> Option<ScopedBody> {
         let mut kept = self.kept.lock();
         let of_choice = kept.iter_mut().find(|kept| kept.choice == *choice)?;
         let lists = of_choice.lists.get_mut(&address(body))?;
@@ -122,11 +165,8 @@ impl LabelLists {
     }
 
     /// Keeps what was made of `body`; whether it did, which it does not without memory, or if another thread was first.
-    pub(crate) fn keep(&self, choice: &ListChoice, body: &BodyIdentity, within: &ScopedLists) -> bool {
-        let bytes = match within {
-            ScopedLists::Whole => ENTRY_BYTES,
-            ScopedLists::Part(part) => ENTRY_BYTES + part.bytes().total() as u64,
-        };
+    pub(crate) fn keep(&self, choice: &ListChoice, body: &BodyIdentity, within: &ScopedBody) -> bool {
+        let bytes = ENTRY_BYTES + within.heap_bytes() as u64;
         let mut kept = self.kept.lock();
         let Some(at) = kept.iter().position(|kept| kept.choice == *choice) else { return false };
         if kept[at].lists.contains_key(&address(body)) {
@@ -166,7 +206,7 @@ impl LabelLists {
         kept[0].is_short = false;
         kept[0].snapshots += 1;
         for of_choice in kept.iter_mut().skip(CHOICES_MAX) {
-            freed += of_choice.drop_where(KeptLists::is_unread);
+            freed += of_choice.drop_where(|lists| lists.within.is_unread());
         }
         let mut place = 0;
         kept.retain(|of_choice| {
@@ -210,7 +250,7 @@ impl LabelLists {
             if spared != Some(at) {
                 let mut left = wanted - freed;
                 freed += of_choice.drop_where(|lists| {
-                    let goes = left > 0 && lists.is_unread();
+                    let goes = left > 0 && lists.within.is_unread();
                     left = if goes { left.saturating_sub(lists.bytes) } else { left };
                     goes
                 });
@@ -242,7 +282,11 @@ mod tests {
     const NEIGHBORS: usize = 1000;
 
     fn choice(label: u16) -> ListChoice {
-        ListChoice { labels: vec![LabelId(label)], keys: Vec::new() }
+        ListChoice { labels: Some(vec![LabelId(label)]), weight: None }
+    }
+
+    fn part_of(body: &Arc<EdgeBody>) -> ScopedBody {
+        ScopedLists::Part(Arc::clone(body)).into()
     }
 
     fn body() -> Arc<EdgeBody> {
@@ -265,27 +309,57 @@ mod tests {
     fn what_was_kept_of_a_body_is_found_by_its_choice_alone() {
         let (_, lists) = lists();
         let (whole, split, part) = (body(), body(), body());
-        assert!(lists.keep(&choice(1), &identity(&whole), &ScopedLists::Whole));
-        assert!(lists.keep(&choice(1), &identity(&split), &ScopedLists::Part(Arc::clone(&part))));
-        assert!(matches!(lists.get(&choice(1), &identity(&whole)), Some(ScopedLists::Whole)));
-        let found = lists.get(&choice(1), &identity(&split));
-        assert!(matches!(found, Some(ScopedLists::Part(found)) if Arc::ptr_eq(&found, &part)));
+        assert!(lists.keep(&choice(1), &identity(&whole), &ScopedLists::Whole.into()));
+        assert!(lists.keep(&choice(1), &identity(&split), &part_of(&part)));
+        let found = |body| lists.get(&choice(1), &identity(body)).map(|found| found.lists);
+        assert!(matches!(found(&whole), Some(ScopedLists::Whole)));
+        assert!(matches!(found(&split), Some(ScopedLists::Part(found)) if Arc::ptr_eq(&found, &part)));
         assert!(lists.get(&choice(1), &identity(&part)).is_none());
         assert!(lists.get(&choice(2), &identity(&split)).is_none());
-        let keys = ListChoice { keys: vec![KeyId(1)], ..choice(1) };
-        assert!(lists.get(&keys, &identity(&split)).is_none());
-        assert!(!lists.keep(&choice(1), &identity(&split), &ScopedLists::Whole), "another thread was first");
+        let weight = Some(WeightChoice { key: KeyId(1), missing: None });
+        assert!(lists.get(&ListChoice { weight, ..choice(1) }, &identity(&split)).is_none());
         assert!(
-            !lists.keep(&choice(2), &identity(&split), &ScopedLists::Whole),
+            !lists.keep(&choice(1), &identity(&split), &ScopedLists::Whole.into()),
+            "another thread was first"
+        );
+        assert!(
+            !lists.keep(&choice(2), &identity(&split), &ScopedLists::Whole.into()),
             "nobody said that it is asked for"
         );
+    }
+
+    #[test]
+    fn weights_are_kept_and_counted_with_the_lists_until_nobody_reads_them() {
+        let (budget, lists) = lists();
+        let heavy = |missing| {
+            let weight = Some(WeightChoice::from(&Weight { key: KeyId(1), missing }));
+            ListChoice { labels: None, weight }
+        };
+        let (missing_one, first) = (heavy(Some(1.0)), body());
+        lists.begin(&missing_one);
+        let weights: Arc<[f64]> = vec![0.5; 100].into();
+        let weighed = ScopedBody { lists: ScopedLists::Whole, weights: Some(Arc::clone(&weights)) };
+        assert!(lists.keep(&missing_one, &identity(&first), &weighed));
+        drop(weighed);
+        assert_eq!(budget.used_bytes(), ENTRY_BYTES + 800);
+        for other in [heavy(None), heavy(Some(2.0)), choice(1)] {
+            assert!(lists.get(&other, &identity(&first)).is_none(), "{other:?}");
+        }
+        let found = lists.get(&missing_one, &identity(&first)).and_then(|found| found.weights);
+        assert!(found.is_some_and(|found| Arc::ptr_eq(&found, &weights)));
+        drop(first);
+        lists.begin(&missing_one);
+        assert_eq!(budget.used_bytes(), ENTRY_BYTES + 800, "a topology reads them");
+        drop(weights);
+        lists.begin(&missing_one);
+        assert_eq!(budget.used_bytes(), 0);
     }
 
     #[test]
     fn lists_go_with_their_body_when_nobody_reads_them() {
         let (budget, lists) = lists();
         let (first, part) = (body(), body());
-        assert!(lists.keep(&choice(1), &identity(&first), &ScopedLists::Part(Arc::clone(&part))));
+        assert!(lists.keep(&choice(1), &identity(&first), &part_of(&part)));
         let kept = budget.used_bytes();
         assert!(kept > NEIGHBORS as u64 * 4);
         lists.begin(&choice(1));
@@ -303,7 +377,7 @@ mod tests {
         let (budget, lists) = lists();
         let bodies = [body(), body()];
         for body in &bodies {
-            assert!(lists.keep(&choice(1), &identity(body), &ScopedLists::Whole));
+            assert!(lists.keep(&choice(1), &identity(body), &ScopedLists::Whole.into()));
         }
         for _ in 0..=SNAPSHOTS_UNASKED {
             assert!(lists.get(&choice(1), &identity(&bodies[0])).is_some());
@@ -319,9 +393,9 @@ mod tests {
     fn a_reservation_gets_the_memory_of_the_oldest_choice_that_nobody_reads() {
         let (budget, lists) = lists();
         let bodies = [body(), body()];
-        assert!(lists.keep(&choice(1), &identity(&bodies[0]), &ScopedLists::Part(body())));
+        assert!(lists.keep(&choice(1), &identity(&bodies[0]), &part_of(&body())));
         lists.begin(&choice(2));
-        assert!(lists.keep(&choice(2), &identity(&bodies[1]), &ScopedLists::Part(body())));
+        assert!(lists.keep(&choice(2), &identity(&bodies[1]), &part_of(&body())));
         let scores = budget.reserve("scores", 200).unwrap();
         assert!(lists.get(&choice(1), &identity(&bodies[0])).is_none());
         let read = lists.get(&choice(2), &identity(&bodies[1])).unwrap();
@@ -337,7 +411,7 @@ mod tests {
     fn other_choices_make_room_unless_they_are_read() {
         let (_, lists) = lists();
         let bodies = [body(), body(), body()];
-        let part = || ScopedLists::Part(body());
+        let part = || part_of(&body());
         assert!(lists.keep(&choice(1), &identity(&bodies[0]), &part()));
         assert!(lists.keep(&choice(1), &identity(&bodies[1]), &part()));
         lists.begin(&choice(2));
@@ -358,7 +432,7 @@ mod tests {
         let whole = body();
         for label in (0..CHOICES_MAX as u16).chain([0, CHOICES_MAX as u16]) {
             lists.begin(&choice(label));
-            lists.keep(&choice(label), &identity(&whole), &ScopedLists::Whole);
+            lists.keep(&choice(label), &identity(&whole), &ScopedLists::Whole.into());
         }
         let kept = |label: u16| lists.get(&choice(label), &identity(&whole)).is_some();
         let expected: Vec<bool> = (0..=CHOICES_MAX as u16).map(|label| label != 1).collect();

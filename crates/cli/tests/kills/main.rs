@@ -33,6 +33,7 @@ mod opening;
 #[cfg(target_os = "linux")]
 mod plain_io;
 mod replicas;
+mod running_replica;
 mod served_databases;
 mod served_faults;
 mod served_writes;

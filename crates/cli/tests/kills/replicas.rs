@@ -1,9 +1,11 @@
 //! A replica, its source, or both are killed while the replica copies, follows, makes checkpoints and opens: it goes on each time,
-//! and is equal to SQL's rows whenever that is asked.
+//! and is equal to SQL's rows whenever that is asked. Every kill finds its process alive, those of a checkpoint find one that is
+//! not done, and of the replicas that followed enough had applied rows.
 //!
 //! `EVERGRAPH_REPLICA_KILLS` sets the number of kills (50), `EVERGRAPH_KILL_SEED` the moments.
 
-use crate::moments::{Moments, kill_after, number};
+use crate::moments::{Moments, number, timed};
+use crate::running_replica::{LOOK_EVERY, RunningReplica};
 use crate::skips::skip;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_replica::private_server::{HOW_TO_INSTALL, PrivateServer, PrivateServerOptions};
@@ -11,10 +13,10 @@ use evergraph_replica::source::postgres::connection::Connection;
 use evergraph_replica::source::postgres::settings::ConnectionSettings;
 use evergraph_replica::wire::startup::Purpose;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, SystemTime};
 
 /// Few rows: each comparison and each copy reads all of them.
 const TABLES: &str = "
@@ -27,6 +29,11 @@ const TABLES: &str = "
 const MAPPING: &str = "[[table]]\ntable = 'owner'\nlabel = 'Owner'\n\
     [[table]]\ntable = 'item'\nlabel = 'Item'\n\
     edge = [{ type = 'OF', column = 'owner_id', space = 'Owner' }]\n";
+
+/// The database that is killed again and again.
+const DATABASE: &str = "shop.eg";
+/// One that is new each time.
+const COPY: &str = "copy.eg";
 
 /// Kills of this test.
 const KILLS: u64 = 50;
@@ -47,8 +54,20 @@ const ROUND: [(KillTarget, ReplicaTask); 10] = [
 ];
 /// The longest rest between two transactions: what is written must be followed, too.
 const REST_MAX: Duration = Duration::from_millis(50);
-/// How long a replica may take to come back to a source that was killed.
-const RETURN_TIME_MAX: Duration = Duration::from_secs(60);
+/// The longest time from the moment when a replica follows, or comes back to its source, to the kill.
+const FOLLOWING_TIME_MAX: Duration = Duration::from_millis(300);
+/// The longest time from the moment when a replica begins to copy to the kill: it may have begun to follow.
+const COPY_TIME_MAX: Duration = Duration::from_millis(300);
+/// Of so many kills, one waits for no such moment: the process starts, opens its database and connects.
+const STARTS_OF: u64 = 5;
+/// Little: the writer's transactions add about as much to the log until the replica looks again whether a checkpoint is due.
+const CHECKPOINT_AFTER_BYTES: &str = "16384";
+/// How often it is looked whether a copy or a checkpoint has begun, or is done.
+const STEP_LOOK_EVERY: Duration = Duration::from_millis(1);
+/// Kills until one comes before the end of a checkpoint. The moments are chosen so that most do.
+const CHECKPOINT_TRIES_MAX: u64 = 20;
+/// Of replicas that followed, so many in a hundred had applied something when they were killed, at least.
+const MOVED_PERCENT_MIN: u64 = 25;
 /// Without passwords: a test build computes thousands of hashes for each log-in, slowly.
 const HOST_RULES: &str = "local all all trust\nhost all,replication all 127.0.0.1/32 trust\n";
 
@@ -64,23 +83,12 @@ enum KillTarget {
 /// What the replica is doing then.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ReplicaTask {
-    /// It opens its database, connects and follows.
+    /// It follows; sometimes it opens its database and connects.
     Following,
-    /// A checkpoint of its database.
+    /// It follows, and makes a checkpoint beside that.
     Checkpoint,
     /// The copy of a new replica, or following right behind it.
     Copy,
-}
-
-impl ReplicaTask {
-    /// How long it is left at it, at most.
-    fn time_max(self) -> Duration {
-        Duration::from_millis(match self {
-            Self::Following => 400,
-            Self::Checkpoint => 100,
-            Self::Copy => 300,
-        })
-    }
 }
 
 fn connect(settings: &ConnectionSettings) -> Option<Connection> {
@@ -142,12 +150,6 @@ fn write(settings: &ConnectionSettings, is_over: &AtomicBool, written: &AtomicU6
     }
 }
 
-fn end(mut child: Child) {
-    // An error says that it is gone already.
-    let _ = child.kill();
-    child.wait().unwrap();
-}
-
 struct Replica<'a> {
     folder: &'a Path,
     url: String,
@@ -165,16 +167,8 @@ impl Replica<'_> {
         command
     }
 
-    /// A checkpoint of a database that nobody follows at this moment.
-    fn start_checkpoint(&self, database: &str) -> Child {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_evergraph"));
-        command.args(["checkpoint", database]).current_dir(self.folder).stdin(Stdio::null());
-        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-    }
-
-    fn start(&self, database: &str) -> Child {
-        let mut command = self.command(database, &["run"]);
-        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    fn start(&self, database: &str, options: &[&str]) -> RunningReplica {
+        RunningReplica::start(self.command(database, &["run"]).args(options))
     }
 
     /// Runs a command to its end, which succeeds; what it said.
@@ -195,17 +189,42 @@ fn streamed(settings: &ConnectionSettings) -> u64 {
     rows[0][0].as_ref().unwrap().parse().unwrap()
 }
 
-/// Waits until the replica `child` reads from its slot again. A server that has just started has no other reader.
-fn wait_for_return(settings: &ConnectionSettings, child: &mut Child) {
+/// Waits until `running` reads from its slot again. A server that has just started has no other reader.
+fn wait_for_return(settings: &ConnectionSettings, running: &mut RunningReplica) {
     let mut connection = connect(settings).unwrap();
-    let began = Instant::now();
     let sql = "SELECT 1 FROM pg_replication_slots WHERE active";
-    while connection.query("look for readers of", sql).unwrap().is_empty() {
-        let ended = child.try_wait().unwrap();
-        assert!(ended.is_none(), "the replica ended when its source was gone: {ended:?}");
-        assert!(began.elapsed() < RETURN_TIME_MAX, "the replica does not come back to its source");
-        thread::sleep(Duration::from_millis(20));
-    }
+    running.wait_until("it comes back to its source", LOOK_EVERY, |_| {
+        !connection.query("look for readers of", sql).unwrap().is_empty()
+    });
+}
+
+/// When the manifest of the database in `folder` was written, which is the last step of a checkpoint.
+fn manifest_written_at(folder: &Path) -> SystemTime {
+    folder.join("manifest").metadata().unwrap().modified().unwrap()
+}
+
+/// The newest file of bodies in `folder`, which is the first thing that a checkpoint makes.
+fn newest_bodies(folder: &Path) -> Option<String> {
+    let entries = folder.read_dir().unwrap();
+    let names = entries.filter_map(|entry| entry.unwrap().file_name().into_string().ok());
+    names.filter(|name| name.starts_with("bodies-")).max()
+}
+
+/// Waits until `running`, whose database is in `folder`, has begun a checkpoint. When the manifest from before it was written: for
+/// as long as that stays so, the checkpoint is not done.
+fn wait_for_checkpoint(running: &mut RunningReplica, folder: &Path) -> SystemTime {
+    // The manifest before the files: what is written meanwhile is taken for one that is done.
+    let look = || (manifest_written_at(folder), newest_bodies(folder));
+    let (mut manifest, mut bodies) = look();
+    running.wait_until("it begins a checkpoint", STEP_LOOK_EVERY, |_| {
+        let now = look();
+        let has_begun = now.1 > bodies;
+        if !has_begun {
+            (manifest, bodies) = now;
+        }
+        has_begun
+    });
+    manifest
 }
 
 /// Kills, and what came of them.
@@ -217,7 +236,13 @@ struct Kills<'a> {
     /// How many there were of each [`KillTarget`], in their order.
     by_target: [u64; 3],
     copies: u64,
+    /// How many of these kills found that it did not follow yet.
+    within_copies: u64,
     checkpoints: u64,
+    /// Kills of a replica of [`DATABASE`], those that missed a checkpoint as well.
+    followers: u64,
+    /// How many of them had applied something.
+    moved: u64,
     streamed: u64,
     comparisons: u64,
 }
@@ -225,48 +250,93 @@ struct Kills<'a> {
 impl Kills<'_> {
     /// Kills `target` at a moment of `task`.
     fn kill(&mut self, target: KillTarget, task: ReplicaTask) {
-        let database = if task == ReplicaTask::Copy { "copy.eg" } else { "shop.eg" };
-        let mut child = match task {
-            ReplicaTask::Checkpoint => self.replica.start_checkpoint(database),
-            ReplicaTask::Following | ReplicaTask::Copy => self.replica.start(database),
-        };
-        let time = self.moments.within(task.time_max());
-        match target {
-            KillTarget::Replica => {
-                kill_after(child, time);
-            }
-            KillTarget::Source => {
-                thread::sleep(time);
-                self.kill_source();
-                self.server.start_again().unwrap();
-                wait_for_return(self.settings, &mut child);
-                // So that the next one can open the database, and at a moment of catching up.
-                assert!(
-                    kill_after(child, self.moments.within(task.time_max())),
-                    "the replica ended by itself"
-                );
-            }
-            KillTarget::Both => {
-                thread::sleep(time);
-                self.kill_source();
-                // One that copies may have failed by itself: its source is gone.
-                end(child);
-                self.server.start_again().unwrap();
-            }
+        match task {
+            ReplicaTask::Following => self.kill_following(target),
+            ReplicaTask::Checkpoint => self.kill_within_checkpoint(),
+            ReplicaTask::Copy => self.kill_copying(target),
         }
         self.by_target[target as usize] += 1;
-        match task {
-            ReplicaTask::Copy => {
-                // It begins again, or goes on, and makes way for the next one.
-                self.replica.succeed(database, &["run", "--until", "now"]);
-                self.compare(database);
-                self.replica.succeed(database, &["detach"]);
-                std::fs::remove_dir_all(self.replica.folder.join(database)).unwrap();
-                self.copies += 1;
-            }
-            ReplicaTask::Checkpoint => self.checkpoints += 1,
-            ReplicaTask::Following => {}
+    }
+
+    fn kill_following(&mut self, target: KillTarget) {
+        let mut running = self.replica.start(DATABASE, &[]);
+        if self.moments.below(STARTS_OF) > 0 {
+            running.wait_until_it_follows();
         }
+        thread::sleep(self.moments.within(FOLLOWING_TIME_MAX));
+        let is_source_first = match target {
+            KillTarget::Replica => false,
+            KillTarget::Source => true,
+            // The replica looks for its source when it is killed, or is at work.
+            KillTarget::Both => self.moments.below(2) == 0,
+        };
+        if is_source_first {
+            self.kill_source();
+        }
+        if target == KillTarget::Source {
+            self.server.start_again().unwrap();
+            wait_for_return(self.settings, &mut running);
+            // So that the next one can open the database, and at a moment of catching up.
+            thread::sleep(self.moments.within(FOLLOWING_TIME_MAX));
+        }
+        self.kill_follower(running);
+        if target == KillTarget::Both {
+            if !is_source_first {
+                self.kill_source();
+            }
+            self.server.start_again().unwrap();
+        }
+    }
+
+    /// Kills a replica that makes checkpoints again and again, until that comes before the end of one.
+    fn kill_within_checkpoint(&mut self) {
+        let folder = self.replica.folder.join(DATABASE);
+        for _ in 0..CHECKPOINT_TRIES_MAX {
+            let mut running =
+                self.replica.start(DATABASE, &["--checkpoint-after-bytes", CHECKPOINT_AFTER_BYTES]);
+            running.wait_until_it_follows();
+            let first = wait_for_checkpoint(&mut running, &folder);
+            let is_done = |_: &RunningReplica| manifest_written_at(&folder) != first;
+            let takes = timed(|| running.wait_until("its checkpoint is done", STEP_LOOK_EVERY, is_done)).1;
+            let second = wait_for_checkpoint(&mut running, &folder);
+            thread::sleep(self.moments.within(takes));
+            self.kill_follower(running);
+            if manifest_written_at(&folder) == second {
+                self.checkpoints += 1;
+                return;
+            }
+        }
+        panic!("of {CHECKPOINT_TRIES_MAX} kills none came before the end of a checkpoint");
+    }
+
+    /// Kills a replica of [`DATABASE`].
+    fn kill_follower(&mut self, running: RunningReplica) {
+        self.followers += 1;
+        self.moved += u64::from(running.rows() > 0);
+        running.kill();
+    }
+
+    fn kill_copying(&mut self, target: KillTarget) {
+        let folder = self.replica.folder.join(COPY);
+        let mut running = self.replica.start(COPY, &[]);
+        if self.moments.below(STARTS_OF) > 0 {
+            let status = folder.join("replica.json");
+            running.wait_until("it begins to copy", STEP_LOOK_EVERY, |_| status.exists());
+        }
+        thread::sleep(self.moments.within(COPY_TIME_MAX));
+        self.within_copies += u64::from(!running.is_following());
+        // First: a copy whose source is gone ends by itself.
+        running.kill();
+        if target != KillTarget::Replica {
+            self.kill_source();
+            self.server.start_again().unwrap();
+        }
+        // It begins again, or goes on, and makes way for the next one.
+        self.replica.succeed(COPY, &["run", "--until", "now"]);
+        self.compare(COPY);
+        self.replica.succeed(COPY, &["detach"]);
+        std::fs::remove_dir_all(folder).unwrap();
+        self.copies += 1;
     }
 
     /// What the server has counted goes with it.
@@ -308,7 +378,10 @@ fn a_replica_and_its_source_are_killed_and_the_graph_equals_the_rows() {
         moments: Moments::new(),
         by_target: [0; 3],
         copies: 0,
+        within_copies: 0,
         checkpoints: 0,
+        followers: 0,
+        moved: 0,
         streamed: 0,
         comparisons: 0,
     };
@@ -316,12 +389,12 @@ fn a_replica_and_its_source_are_killed_and_the_graph_equals_the_rows() {
         let (settings, is_over, written) = (&settings, &is_over, &written);
         scope.spawn(move || write(settings, is_over, written, of_writer));
         let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            replica.succeed("shop.eg", &["run", "--until", "now"]);
+            replica.succeed(DATABASE, &["run", "--until", "now"]);
             for (kill, (target, task)) in (1..=kills).zip(ROUND.into_iter().cycle()) {
                 done.kill(target, task);
                 println!("{kill} kills, {} transactions", written.load(Ordering::Relaxed));
                 if kill % VERIFY_EVERY == 0 || kill == kills {
-                    done.compare("shop.eg");
+                    done.compare(DATABASE);
                 }
             }
             done.streamed += streamed(settings);
@@ -332,13 +405,17 @@ fn a_replica_and_its_source_are_killed_and_the_graph_equals_the_rows() {
         }
     });
     let written = written.into_inner();
-    let Kills {
-        by_target: [of_replica, of_source, of_both], copies, checkpoints, streamed, comparisons, ..
-    } = done;
+    let Kills { by_target: [of_replica, of_source, of_both], copies, within_copies, checkpoints, .. } = done;
+    let Kills { followers, moved, streamed, comparisons, .. } = done;
     println!(
-        "{kills} kills, {of_replica} of the replica, {of_source} of PostgreSQL, {of_both} of both; {copies} during a copy, \
-         {checkpoints} during a checkpoint; {written} transactions, {streamed} sent before their ends; equal {comparisons} times"
+        "{kills} kills, {of_replica} of the replica, {of_source} of PostgreSQL, {of_both} of both; {copies} of a new replica, \
+         {within_copies} of them before it followed; {checkpoints} during a checkpoint; {moved} of {followers} that followed had \
+         applied rows; {written} transactions, {streamed} sent before their ends; equal {comparisons} times"
     );
     assert!(written > kills, "hardly anything was written: {written}");
-    assert!(streamed > 0 || kills < ROUND.len() as u64, "no transaction was streamed before its end");
+    if kills >= ROUND.len() as u64 {
+        assert!(streamed > 0, "no transaction was streamed before its end");
+        let wanted = followers * MOVED_PERCENT_MIN / 100;
+        assert!(moved >= wanted, "{moved} of {followers} replicas had applied rows when they were killed");
+    }
 }

@@ -27,6 +27,7 @@ mod readers;
 mod remote_algorithms;
 mod remote_files;
 mod replica_folders;
+mod replica_guide;
 mod replica_warnings;
 mod replicas;
 mod safety;

@@ -1,6 +1,6 @@
 //! What `evergraph replica` says of a source that does not show all, and of errors that pass.
 
-use crate::replicas::{following, get_until, run_until_now};
+use crate::replicas::{RunningReplica, following, get_until, run_until_now};
 use crate::shop::Shop;
 use crate::support::{Folder, eventually, program};
 use evergraph_replica::private_server::PrivateServerOptions;
@@ -107,20 +107,42 @@ fn metrics_are_there_during_the_copy_or_refused_before_it() {
 
     let mut holder = shop.connect();
     holder.query("hold a table of", "BEGIN; LOCK TABLE customer IN ACCESS EXCLUSIVE MODE").unwrap();
-    let mut program = program();
-    program
-        .args(with_metrics("127.0.0.1:0", &following))
-        .current_dir(folder.root())
-        .env("PGPASSWORD", shop.password());
-    let mut child = program.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut errors = BufReader::new(child.stderr.take().unwrap()).lines();
-    let line = errors.find(|line| line.as_ref().unwrap().contains("metrics at http://")).unwrap().unwrap();
-    let address = line.split("http://").nth(1).unwrap().split('/').next().unwrap();
-    get_until(address, "evergraph_replica_state{database=\"shop\",state=\"copying\"} 1.0\n");
+    let replica = RunningReplica::start(&shop, &folder, &following);
+    get_until(&replica.address, "evergraph_replica_state{database=\"shop\",state=\"copying\"} 1.0\n");
     holder.query("let go of", "COMMIT").unwrap();
-    get_until(address, "evergraph_replica_state{database=\"shop\",state=\"following\"} 1.0\n");
+    get_until(&replica.address, "evergraph_replica_state{database=\"shop\",state=\"following\"} 1.0\n");
     folder.run(&["replica", "stop", "shop.eg"]).succeeded();
-    assert!(child.wait().unwrap().success());
+    replica.ended().succeeded();
+}
+
+/// Amazon RDS gives membership in a role in place of the attribute, and the check refused its members.
+#[test]
+fn a_member_of_rds_replication_passes_the_check_and_hears_what_the_server_says() {
+    // Roles are those of a whole server.
+    let Some(shop) = Shop::of_server(&PrivateServerOptions::default()) else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    following(&shop, &folder, &url);
+    shop.query(
+        "CREATE ROLE rds_replication; CREATE ROLE graph LOGIN PASSWORD 'of a graph';
+         GRANT SELECT ON ALL TABLES IN SCHEMA public TO graph;
+         CREATE PUBLICATION evergraph FOR ALL TABLES WITH (publish_via_partition_root = true)",
+    );
+    let url = url.replace("postgres://postgres@", "postgres://graph@");
+    let run = |arguments: &[&str]| folder.run_with(&[("PGPASSWORD", "of a graph")], arguments);
+    let check = ["replica", "check", &url, "--mapping", "shop.toml"];
+    let found = run(&check);
+    assert_eq!(found.code, Some(2), "{found:?}");
+    let finding = "error: the role graph may not read the log\n  GRANT rds_replication TO graph\n";
+    assert!(found.out.starts_with(finding), "{found:?}");
+    shop.query("GRANT rds_replication TO graph");
+    let checked = run(&check).succeeded();
+    assert!(checked.out.contains(" can be followed by shop.toml: "), "{checked:?}");
+    // Here the role has the name alone.
+    let start = ["replica", "run", "shop.eg", "--source", &url, "--mapping", "shop.toml", "--until", "now"];
+    let refused = run(&start);
+    assert!(!refused.err.contains("cannot be followed yet"), "{refused:?}");
+    refused.failed(2, &["log in to 127.0.0.1:", "FATAL 42501: "]);
+    assert!(!folder.path("shop.eg").exists());
 }
 
 /// The arguments of a replica that shows its metrics at `address`.

@@ -2,10 +2,11 @@
 
 use crate::shop::Shop;
 use crate::support::{Folder, Ran, eventually, program};
+use evergraph_replica::lsn::Lsn;
 use evergraph_replica::private_server::PrivateServerOptions;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::Stdio;
+use std::process::{Child, ChildStderr, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -158,25 +159,14 @@ fn a_replica_in_the_background_is_told_about_measured_and_stopped() {
     let Some(shop) = Shop::new() else { return };
     let (folder, url) = (Folder::new(), shop.url());
     let following = following(&shop, &folder, &url);
-    let start = || {
-        let arguments = [&["replica", "run", "shop.eg", "--metrics", "127.0.0.1:0"], &following[..]].concat();
-        let mut program = program();
-        program.args(arguments).current_dir(folder.root()).env("PGPASSWORD", shop.password());
-        let mut child = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut errors = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        while !line.contains("metrics at http://") && errors.read_line(&mut line).unwrap() > 0 {}
-        let address =
-            line.split("http://").nth(1).unwrap_or_else(|| panic!("{line}")).split('/').next().unwrap();
-        (child, address.to_owned())
-    };
-    let (mut child, address) = start();
+    let mut replica = RunningReplica::start(&shop, &folder, &following);
     // What comes during the copy is part of it.
-    get_until(&address, "evergraph_replica_state{database=\"shop\",state=\"following\"} 1.0\n");
+    get_until(&replica.address, "evergraph_replica_state{database=\"shop\",state=\"following\"} 1.0\n");
     shop.query("INSERT INTO customer VALUES (3, 'Cem', true)");
     let committed = shop.query("SELECT pg_current_wal_flush_lsn()::text")[0][0].clone().unwrap();
-    get_until(&address, "evergraph_replica_rows_total{database=\"shop\"} 1.0\n");
-    let metrics = get_until(&address, "evergraph_replica_freshness_seconds_count{database=\"shop\"} 1\n");
+    get_until(&replica.address, "evergraph_replica_rows_total{database=\"shop\"} 1.0\n");
+    let metrics =
+        get_until(&replica.address, "evergraph_replica_freshness_seconds_count{database=\"shop\"} 1\n");
     assert!(metrics.contains("evergraph_replica_last_error_seconds{database=\"shop\"} 0.0\n"), "{metrics}");
     // What is killed before its log is synced has the row sent again: that is right, and not what is asked below.
     let is_told = format!(
@@ -196,17 +186,58 @@ fn a_replica_in_the_background_is_told_about_measured_and_stopped() {
         .failed(8, &["open in process"]);
 
     // Without a word, and again.
-    child.kill().unwrap();
-    child.wait().unwrap();
+    replica.child.kill().unwrap();
+    replica.child.wait().unwrap();
     let gone = folder.run(&["replica", "status", "shop.eg"]);
     assert!(gone.code == Some(1) && gone.out.contains("is gone"), "{gone:?}");
     shop.query("INSERT INTO customer VALUES (4, 'Dan', true)");
-    let (mut child, address) = start();
-    get_until(&address, "evergraph_replica_rows_total{database=\"shop\"} 1.0\n");
+    let replica = RunningReplica::start(&shop, &folder, &following);
+    get_until(&replica.address, "evergraph_replica_rows_total{database=\"shop\"} 1.0\n");
+    let process = replica.child.id();
     let stopped = folder.run(&["replica", "stop", "shop.eg"]).succeeded().out;
-    assert!(stopped.contains(&format!("process {} has stopped following, at ", child.id())), "{stopped}");
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(stopped.contains(&format!("process {process} has stopped following, at ")), "{stopped}");
+    replica.ended().succeeded();
     assert_eq!(one(&folder, "g.V().hasLabel('Customer').count()"), "4");
+}
+
+/// A replica of `shop.eg` in the background. It is killed with the test.
+pub struct RunningReplica {
+    child: Child,
+    /// Where its metrics are.
+    pub address: String,
+    errors: BufReader<ChildStderr>,
+}
+
+impl RunningReplica {
+    /// Starts it with `arguments`, and waits until it says where its metrics are: it opens its database after that.
+    pub fn start(shop: &Shop, folder: &Folder, arguments: &[&str]) -> Self {
+        let run = ["replica", "run", "shop.eg", "--metrics", "127.0.0.1:0"];
+        let mut program = program();
+        program.args(run).args(arguments).current_dir(folder.root()).env("PGPASSWORD", shop.password());
+        let mut child = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut errors = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        while !line.contains("metrics at http://") && errors.read_line(&mut line).unwrap() > 0 {}
+        let address =
+            line.split("http://").nth(1).unwrap_or_else(|| panic!("{line}")).split('/').next().unwrap();
+        Self { child, address: address.to_owned(), errors }
+    }
+
+    /// What it said once it has ended.
+    pub fn ended(mut self) -> Ran {
+        let (mut out, mut err) = (String::new(), String::new());
+        self.child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+        self.errors.read_to_string(&mut err).unwrap();
+        Ran { code: self.child.wait().unwrap().code(), out, err }
+    }
+}
+
+impl Drop for RunningReplica {
+    fn drop(&mut self) {
+        // One that has ended is not there any more.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 /// What `GET /metrics` says once that has `wanted`.
@@ -223,6 +254,56 @@ pub fn get_until(address: &str, wanted: &str) -> String {
         assert!(began.elapsed() < Duration::from_secs(60), "{wanted} does not come: {answer}");
         sleep(Duration::from_millis(50));
     }
+}
+
+#[test]
+fn following_ends_at_the_position_that_is_named_and_not_before() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    let following = following(&shop, &folder, &url);
+    run_until_now(&shop, &folder, &following).succeeded();
+    shop.query("INSERT INTO customer VALUES (3, 'Cem', true)");
+    let position = shop.query("SELECT pg_current_wal_lsn()::text")[0][0].clone().unwrap();
+    let until = ["replica", "run", "shop.eg", "--until", &position];
+    let ran = shop.run(&folder, &[&until[..], &following].concat()).succeeded();
+    let rest = ran.out.strip_prefix("shop.eg has what the source had at ");
+    let reached = rest.unwrap_or_else(|| panic!("{ran:?}")).split(':').next().unwrap();
+    let [reached, wanted] = [reached, &position].map(|position| position.parse::<Lsn>().unwrap());
+    assert!(reached >= wanted, "{position}: {ran:?}");
+    assert_eq!(one(&folder, "g.V().has('Customer', 'name', 'Cem').count()"), "1");
+
+    // The source's log is not as long, and what the source has now is no end.
+    let replica = RunningReplica::start(&shop, &folder, &[&following[..], &["--until", "FFFFFF/0"]].concat());
+    shop.query("INSERT INTO customer VALUES (4, 'Dan', true)");
+    get_until(&replica.address, "evergraph_replica_rows_total{database=\"shop\"} 1.0\n");
+    folder.run(&["replica", "stop", "shop.eg"]).succeeded();
+    let ended = replica.ended().succeeded();
+    assert!(ended.out.starts_with("shop.eg stopped at "), "{ended:?}");
+}
+
+#[test]
+fn a_shell_reads_what_is_followed() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    let following = following(&shop, &folder, &url);
+    run_until_now(&shop, &folder, &following).succeeded();
+    shop.query("INSERT INTO customer VALUES (3, 'Cem', true)");
+    let shell = [&["replica", "run", "shop.eg", "--shell"], &following[..]].concat();
+    let ran = shop.run_on(&folder, "g.V().hasLabel('Customer').count()\n", &shell).succeeded();
+    assert_eq!(ran.out, "3\n", "{ran:?}");
+    // The end of the shell is the end of following, with its exit code.
+    let refused = shop.run_on(&folder, "g.addV('Customer')\n", &shell);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.err.contains("standard input") && refused.err.contains("follows"), "{refused:?}");
+    let status = folder.run(&["replica", "status", "shop.eg"]);
+    assert!(status.code == Some(1) && status.out.contains("state         stopped\n"), "{status:?}");
+    // The next run goes on where it was.
+    let slots = "SELECT 1::text FROM pg_replication_slots WHERE database = current_database()";
+    assert_eq!(shop.query(slots).len(), 1);
+    shop.query("INSERT INTO customer VALUES (4, 'Dan', true)");
+    let ran = run_until_now(&shop, &folder, &following).succeeded();
+    assert!(ran.out.starts_with("shop.eg has what the source had at "), "{ran:?}");
+    assert_eq!(one(&folder, "g.V().hasLabel('Customer').count()"), "4");
 }
 
 #[test]
@@ -405,98 +486,4 @@ fn a_replica_that_cannot_begin_leaves_nothing_behind() {
     folder
         .run(&["replica", "run", "shop.eg", "--source", &url, "--mapping", "shop.toml", "--until", "soon"])
         .failed(2, &["16/B374D848"]);
-}
-
-/// What the code of the replica says, without the ends of its lines.
-fn said() -> String {
-    let sources = [
-        include_str!("../../../replica/src/apply/attempt.rs"),
-        include_str!("../../../replica/src/apply/bulk_load.rs"),
-        include_str!("../../../replica/src/apply/error.rs"),
-        include_str!("../../../replica/src/apply/fold.rs"),
-        include_str!("../../../replica/src/apply/kept_rows.rs"),
-        include_str!("../../../replica/src/apply/rule_fold.rs"),
-        include_str!("../../../replica/src/apply/write_estimate.rs"),
-        include_str!("../../../replica/src/follow/column_order.rs"),
-        include_str!("../../../replica/src/follow/connect.rs"),
-        include_str!("../../../replica/src/follow/known_tables.rs"),
-        include_str!("../../../replica/src/follow/known_translator.rs"),
-        include_str!("../../../replica/src/follow/mark_changes.rs"),
-        include_str!("../../../replica/src/follow/new_columns.rs"),
-        include_str!("../../../replica/src/follow/replica.rs"),
-        include_str!("../../../replica/src/source/postgres/publication.rs"),
-        include_str!("../../../replica/src/source/slot_state.rs"),
-        include_str!("../../../replica/src/translate/binding.rs"),
-        include_str!("../../../replica/src/translate/pause.rs"),
-        include_str!("../../../replica/src/translate/row_reader.rs"),
-        include_str!("../../../replica/src/translate/translator.rs"),
-        include_str!("../../../replica/src/value/unfit.rs"),
-    ];
-    let code: String = sources.iter().filter_map(|source| source.split("#[cfg(test)]").next()).collect();
-    let lines = code.split("\\\n").enumerate();
-    lines.map(|(at, part)| if at == 0 { part } else { part.trim_start() }).collect()
-}
-
-#[test]
-fn the_guide_lists_pauses_in_the_words_of_the_code() {
-    let guide = include_str!("../../../../docs/guide/replica.md");
-    let (_, table) = guide.split_once("| the status says |").unwrap();
-    let (table, _) = table.split_once("\n\n").unwrap();
-    let said = said().replace("\\\"", "\"");
-    let mut phrases_count = 0;
-    for row in table.lines().skip(2).filter(|row| !row.contains("own words")) {
-        let cell = row.split('|').nth(1).unwrap().trim();
-        for phrase in cell.split(['…', ';']).map(|part| part.trim_matches([' ', ',', ':'])) {
-            let phrase = phrase.trim_end_matches(", and others of this kind");
-            if phrase.len() < 12 {
-                continue;
-            }
-            assert!(said.contains(phrase), "no pause says {phrase:?}");
-            phrases_count += 1;
-        }
-    }
-    assert!(phrases_count > 20, "{phrases_count}");
-}
-
-/// The first text behind each of `marks` in `sources`.
-fn texts_behind<'a>(sources: &'a str, marks: &[&str]) -> Vec<&'a str> {
-    let mut texts = Vec::new();
-    for mark in marks {
-        for (at, _) in sources.match_indices(mark) {
-            let rest = sources[at + mark.len()..].trim_start();
-            let rest = rest.strip_prefix("format!(").unwrap_or(rest).trim_start();
-            let Some(rest) = rest.strip_prefix('"') else { continue };
-            let is_end = |(at, _): &(usize, &str)| !rest[..*at].ends_with('\\');
-            let (end, _) = rest.match_indices('"').find(is_end).unwrap();
-            texts.push(&rest[..end]);
-        }
-    }
-    texts
-}
-
-#[test]
-fn every_pause_of_the_code_is_in_the_guide() {
-    let guide = include_str!("../../../../docs/guide/replica.md");
-    let said = said();
-    let marks = [
-        "Pause::resync(",
-        "Pause::missed(",
-        "Pause::new(",
-        "let cause =",
-        "cause: ",
-        "halt(",
-        "check_count(rule, count, ",
-    ];
-    let texts = texts_behind(&said, &marks);
-    assert!(texts.len() > 25, "{}", texts.len());
-    let is_told = |text: &&str| {
-        let text = text.replace("\\\"", "\"");
-        let holes = text.split('{').enumerate();
-        let parts = holes.map(|(at, part)| if at == 0 { part } else { part.split_once('}').unwrap().1 });
-        let phrases = parts.flat_map(|part| part.split(';')).map(|part| part.trim_matches([' ', ',', ':']));
-        let mut long = phrases.filter(|phrase| phrase.len() >= 12).peekable();
-        long.peek().is_none() || long.any(|phrase| guide.contains(phrase))
-    };
-    let untold: Vec<&str> = texts.into_iter().filter(|text| !is_told(text)).collect();
-    assert!(untold.is_empty(), "not in docs/guide/replica.md: {untold:#?}");
 }

@@ -86,6 +86,11 @@ impl Shop {
     pub fn run(&self, folder: &Folder, arguments: &[&str]) -> Ran {
         folder.run_with(&[("PGPASSWORD", self.server.password())], arguments)
     }
+
+    /// The same with `input` as its standard input.
+    pub fn run_on(&self, folder: &Folder, input: &str, arguments: &[&str]) -> Ran {
+        folder.run_on_with(&[("PGPASSWORD", self.server.password())], input, arguments)
+    }
 }
 
 /// A server; `None` where there is no PostgreSQL.

@@ -104,8 +104,14 @@ impl Folder {
 
     /// Runs it with `input` as its standard input.
     pub fn run_on(&self, input: &str, arguments: &[&str]) -> Ran {
+        self.run_on_with(&[], input, arguments)
+    }
+
+    /// The same with these variables of the environment.
+    pub fn run_on_with(&self, variables: &[(&str, &str)], input: &str, arguments: &[&str]) -> Ran {
         let mut program = program();
-        program.args(arguments).current_dir(self.root()).stdin(Stdio::piped());
+        program.args(arguments).current_dir(self.root()).envs(variables.iter().copied());
+        program.stdin(Stdio::piped());
         let mut child = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         // One that ended at an error reads no further.

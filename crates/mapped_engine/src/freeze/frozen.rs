@@ -10,7 +10,7 @@ use crate::view::layer::{Layer, record_ref};
 use crate::view::mapped_view::MappedView;
 use crate::view::source::type_and_side;
 use evergraph_bodies::edge_body::EdgeBody;
-use evergraph_bodies::frozen::freezer::{FreezeSegment, FreezeSource, FreezeVisitor, ListChanges};
+use evergraph_bodies::frozen::freeze_source::{FreezeSegment, FreezeSource, FreezeVisitor, ListChanges};
 use evergraph_bodies::frozen::frozen_graph;
 use evergraph_bodies::net::{Net, nets};
 use evergraph_graph::error::{Error, Result};

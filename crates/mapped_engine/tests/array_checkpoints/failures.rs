@@ -1,7 +1,7 @@
 //! Failures that heal: a full disk, a failed sync, a cancelled checkpoint, a manifest whose renaming failed; and a checkpoint that
 //! is interrupted.
 
-use crate::crash::changes;
+use crate::crash::{changes, crash};
 use crate::naive::{Graph, NaiveDatabase, apply, read_manifest, segment_ids};
 use evergraph_mapped_engine::checkpoint::copy::PinnedExtents;
 use evergraph_mapped_engine::files::section::Section;
@@ -13,6 +13,7 @@ use evergraph_storage::io::error::Operation;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory, Unsynced};
 use evergraph_storage::io::random::SplitMix64;
+use evergraph_storage::io::write_unit::WriteUnit;
 use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -27,15 +28,19 @@ struct Case {
 
 impl Case {
     fn new(seed: u64) -> Self {
-        let memory = MemoryDirectory::new("db");
+        Self::in_units_of(WriteUnit::PAGE, seed)
+    }
+
+    fn in_units_of(unit: WriteUnit, seed: u64) -> Self {
+        let memory = MemoryDirectory::new("db").with_unit(unit);
         let failing = FailingDirectory::new(Arc::new(memory.clone()));
         let database = NaiveDatabase::open(Arc::new(failing.clone())).unwrap();
         Self { memory, failing, database, random: SplitMix64::new(seed), graph: Graph::new() }
     }
 
     /// With a checkpoint, and with bodies since then that are all others than its manifest names.
-    fn after_checkpoint(seed: u64) -> Self {
-        let mut case = Self::new(seed);
+    fn after_checkpoint(unit: WriteUnit, seed: u64) -> Self {
+        let mut case = Self::in_units_of(unit, seed);
         case.commit(60);
         case.merge_all();
         case.database.checkpoint().unwrap();
@@ -172,7 +177,7 @@ fn after_a_renaming_that_failed_either_manifest_is_whole() {
         Fault::new(Operation::SyncDirectory, "", ErrorKind::Other),
     ] {
         for seed in 0..20 {
-            let mut case = Case::after_checkpoint(seed);
+            let mut case = Case::after_checkpoint(WriteUnit::PAGE, seed);
             // New array files sync the directory, too: they are there before.
             case.failing.plan(fault.clone());
             assert!(case.database.checkpoint().is_err());
@@ -183,9 +188,7 @@ fn after_a_renaming_that_failed_either_manifest_is_whole() {
                 case.commit(10);
                 case.merge_all();
                 case.check();
-                let found =
-                    NaiveDatabase::open(Arc::new(crate::crash::crash(&case.memory, &mut case.random)))
-                        .unwrap();
+                let found = NaiveDatabase::open(Arc::new(crash(&case.memory, &mut case.random))).unwrap();
                 assert_eq!(found.graph().unwrap(), case.graph);
             }
             case.database.checkpoint().unwrap();
@@ -203,24 +206,32 @@ fn check_found(directory: MemoryDirectory, graph: &Graph, at: &str) -> NaiveData
     found
 }
 
+/// Whether a checkpoint has so many changes; what is found after each way to end at the last of them.
+fn is_interrupted_at(nth: u64, unit: WriteUnit) -> bool {
+    let mut case = Case::after_checkpoint(unit, 9);
+    // They become runs.
+    case.commit(10);
+    case.failing.plan(Fault::any_change(ErrorKind::Other).nth(nth).lasting());
+    let made = case.database.checkpoint();
+    let at = format!("change {nth} in units of {} bytes", unit.bytes());
+    check_found(case.memory.crash(|_| CrashOutcome::Kept), &case.graph, &format!("a kill at {at}"));
+    check_found(case.memory.power_cut(), &case.graph, &format!("a power cut at {at}"));
+    if unit == WriteUnit::LINE {
+        // A line keeps a beginning of its stores.
+        for _ in 0..8 {
+            let found = crash(&case.memory, &mut case.random);
+            check_found(found, &case.graph, &format!("a power cut that keeps some lines, at {at}"));
+        }
+    }
+    let is_made = made.is_ok_and(|made| made.left_over.is_none());
+    !is_made
+}
+
 #[test]
 fn a_checkpoint_that_is_interrupted_at_any_change_loses_nothing() {
-    for nth in 1.. {
-        let mut case = Case::after_checkpoint(9);
-        // They become runs.
-        case.commit(10);
-        case.failing.plan(Fault::any_change(ErrorKind::Other).nth(nth).lasting());
-        let made = case.database.checkpoint();
-        check_found(
-            case.memory.crash(|_| CrashOutcome::Kept),
-            &case.graph,
-            &format!("a kill at change {nth}"),
-        );
-        check_found(case.memory.power_cut(), &case.graph, &format!("a power cut at change {nth}"));
-        if made.is_ok_and(|made| made.left_over.is_none()) {
-            assert!(nth > 10, "a checkpoint has only {nth} changes");
-            break;
-        }
+    for unit in [WriteUnit::PAGE, WriteUnit::LINE] {
+        let changes = (1..).take_while(|nth| is_interrupted_at(*nth, unit)).count();
+        assert!(changes >= 10, "a checkpoint has only {changes} changes");
     }
 }
 
@@ -229,7 +240,7 @@ fn a_checkpoint_that_is_interrupted_at_any_change_loses_nothing() {
 fn what_is_opened_after_a_kill_amid_a_renaming_survives_the_next_power_cut() {
     let mut removed = 0;
     for seed in 0..5 {
-        let mut case = Case::after_checkpoint(seed);
+        let mut case = Case::after_checkpoint(WriteUnit::PAGE, seed);
         case.commit(10);
         let mut is_planned = false;
         let made = case.database.checkpoint_with(&mut |progress| {

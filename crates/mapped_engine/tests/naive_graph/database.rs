@@ -3,15 +3,16 @@
 use super::graph::{Change, GROUPS, KEYS, NaiveGraph, TYPES, VERTICES, edge, vertex};
 use evergraph_graph::budget::{Budget, Unlimited};
 use evergraph_graph::cancel::CancelFlag;
-use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::Result;
 use evergraph_graph::filter::{Condition, Filter};
-use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, LabelId, TypeId, VertexId};
+use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{PieceBuffer, Projection, Topology, Turn, Visit, Weight};
+use evergraph_graph::value::ValueType;
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_mapped_engine::engine::mapped_engine::MappedPin;
@@ -29,6 +30,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// A property that no edge has, as the catalogue knows.
+const ABSENT: KeyId = KeyId(9);
 
 /// The engine, and what it should hold.
 pub struct NaiveStore {
@@ -329,6 +333,8 @@ impl NaiveStore {
                 let exists = Filter { key: KEYS[1], condition: Condition::Exists };
                 self.check_projection(snapshot, &Projection { edges: vec![exists], ..all });
             }
+            let weight = Some(Weight { key: ABSENT, missing: Some(1.5) });
+            self.check_projection(snapshot, &Projection { weight, ..Projection::all(side) });
         }
     }
 
@@ -370,10 +376,17 @@ impl NaiveStore {
         assert_eq!(frozen.edge_count(), count, "{projection:?} at {}", snapshot.timestamp);
         expected.values_mut().for_each(|list| list.sort_unstable());
         check_visits(&frozen, projection.direction, &expected);
+        let is_all =
+            Projection { weight: None, ..projection.clone() } == Projection::all(projection.direction);
+        if is_all {
+            let coalesced =
+                frozen.coalesced(projection.direction, &Unlimited, &CancelFlag::default()).unwrap();
+            coalesced.iter().for_each(|lists| check_visits(lists, projection.direction, &expected));
+        }
     }
 }
 
-/// Names of all labels and types, any of which may be joined.
+/// Names of all labels and types, any of which may be joined, and what edges have.
 fn catalogue() -> Catalogue {
     let mut catalogue = Catalogue::default();
     let labels = GROUPS.map(|group| super::graph::label(GroupId(group)));
@@ -385,6 +398,9 @@ fn catalogue() -> Catalogue {
         catalogue.apply(&SchemaChange::AddEdgeType { id, name, simple: false });
         for (source, target) in labels.iter().flat_map(|from| labels.map(|to| (*from, to))) {
             catalogue.apply(&SchemaChange::Join { edge_type: id, source, target });
+        }
+        for (key, value_type) in KEYS.into_iter().zip([ValueType::I64, ValueType::String, ValueType::F64]) {
+            catalogue.apply(&SchemaChange::DefineProperty { owner: Owner::EdgeType(id), key, value_type });
         }
     }
     catalogue

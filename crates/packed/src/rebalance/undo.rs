@@ -19,6 +19,9 @@ use crate::root::checksum;
 use evergraph_storage::planted::{Bug, planted};
 use std::ops::Range;
 
+/// From this number on plans have no undo slots, if the planted bug numbers the plans after a reopening so.
+pub(crate) const PLANS_WITHOUT_UNDO: u32 = 1 << 31;
+
 /// What a chunk overwrote.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Undo {
@@ -48,7 +51,8 @@ pub(crate) fn back_up<M: Memory>(
     (plan, chunk): (u32, u32),
     words: Range<usize>,
 ) {
-    if planted(Bug::PackedNoUndo) {
+    let has_no_slots = planted(Bug::PackedNoUndoAfterReopening) && plan >= PLANS_WITHOUT_UNDO;
+    if planted(Bug::PackedNoUndo) || has_no_slots {
         return;
     }
     let words = if planted(Bug::PackedFirstSlotNotBackedUp) { words.start + 1..words.end } else { words };

@@ -160,10 +160,12 @@ fn of_server(server: &ServerState) -> Vec<Finding> {
     }
     if !server.may_replicate {
         let cause = format!("the role {} may not read the log", server.role);
-        findings.push(Finding::error(
-            cause,
-            Some(format!("ALTER ROLE {} REPLICATION", sql_identifier(&server.role))),
-        ));
+        let role = sql_identifier(&server.role);
+        let remedy = match server.has_rds_role {
+            true => format!("GRANT rds_replication TO {role}"),
+            false => format!("ALTER ROLE {role} REPLICATION"),
+        };
+        findings.push(Finding::error(cause, Some(remedy)));
     }
     if server.encoding == "SQL_ASCII" {
         let cause = format!(

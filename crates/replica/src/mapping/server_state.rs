@@ -19,7 +19,7 @@ pub struct ServerState {
     pub role: String,
     /// The database.
     pub database: String,
-    /// Whether the role may read the log.
+    /// Whether the role may read the log: by its attribute REPLICATION, as a superuser, or as a member of `rds_replication`.
     pub may_replicate: bool,
     /// Whether it may make a publication in this database.
     pub may_create: bool,
@@ -29,6 +29,8 @@ pub struct ServerState {
     pub encoding: String,
     /// Whether the role's transactions write nothing unless they say that they do.
     pub is_read_only: bool,
+    /// Whether there is a role `rds_replication`: Amazon RDS gives membership in it in place of the attribute.
+    pub has_rds_role: bool,
 }
 
 impl ServerState {
@@ -36,10 +38,12 @@ impl ServerState {
     pub const QUERY: &str = "SELECT current_setting('server_version_num'), current_setting('wal_level'), \
         current_setting('max_replication_slots'), (SELECT count(*) FROM pg_replication_slots), \
         current_setting('max_wal_senders'), (SELECT count(*) FROM pg_stat_replication), \
-        current_user, current_database(), r.rolreplication OR r.rolsuper, \
+        current_user, current_database(), \
+        r.rolreplication OR r.rolsuper OR coalesce(pg_has_role(rds.oid, 'member'), false), \
         has_database_privilege(current_database(), 'CREATE'), pg_is_in_recovery(), \
-        current_setting('server_encoding'), current_setting('default_transaction_read_only')::boolean \
-        FROM pg_roles r WHERE r.rolname = current_user";
+        current_setting('server_encoding'), current_setting('default_transaction_read_only')::boolean, \
+        rds.oid IS NOT NULL \
+        FROM pg_roles r LEFT JOIN pg_roles rds ON rds.rolname = 'rds_replication' WHERE r.rolname = current_user";
 
     /// Reads the row of [`Self::QUERY`]; `None` if it is none.
     #[must_use]
@@ -65,6 +69,7 @@ impl ServerState {
             is_standby: truth(10)?,
             encoding: text(11)?,
             is_read_only: truth(12)?,
+            has_rds_role: truth(13)?,
         })
     }
 }

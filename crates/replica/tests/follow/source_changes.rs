@@ -5,12 +5,18 @@ use crate::follower::{Follower, WAIT_MAX, at_once, catch_up, follow_looked_at, f
 use crate::graph::{count, position};
 use crate::scenario::pause;
 use crate::server::{TestServer, connect, run_sql};
+use crate::sql_graph::verify_with;
 use evergraph::ReadByName as _;
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_replica::follow::slot_note::{SLOT_NOTE, SlotNote};
 use evergraph_replica::lsn::Lsn;
+use evergraph_replica::source::contract::Source as _;
 use evergraph_replica::source::postgres::connection::Connection;
+use evergraph_replica::source::postgres::server::PostgresSource;
 use evergraph_replica::source::postgres::slot;
 use evergraph_replica::status::ReplicaState;
+use evergraph_replica::verify::difference::DifferenceKind;
+use evergraph_replica::verify::run::VerifyOptions;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -417,4 +423,50 @@ fn what_happens_to_partitions_between_two_looks_is_followed_or_a_pause() {
     for part in [&pauses[..], &changes] {
         at_once(part, |case| case.0, |(statement, cause)| check(statement, *cause));
     }
+}
+
+/// Statements of which neither the stream nor the catalogue tells, and how the row differs then that was there before.
+const UNNOTICED: [(&str, DifferenceKind); 5] = [
+    ("ALTER TABLE owner ALTER name TYPE text USING name || '!'", DifferenceKind::Changed),
+    ("ALTER TABLE owner ALTER short TYPE text USING short || '!'", DifferenceKind::Changed),
+    // Within a composite type, and as the ends of a range.
+    ("ALTER TYPE mood RENAME VALUE 'sad' TO 'unhappy'", DifferenceKind::Changed),
+    ("ALTER TYPE size RENAME VALUE 'small' TO 'tiny'", DifferenceKind::Changed),
+    ("TRUNCATE event_1", DifferenceKind::Extra),
+];
+
+#[test]
+fn ddl_that_nothing_tells_of_is_followed_and_verify_finds_the_row_that_differs() {
+    let Some(server) = TestServer::shared() else { return };
+    const TABLES: &str = "CREATE TYPE mood AS ENUM ('sad', 'ok'); CREATE TYPE state AS (mood mood, since int);
+        CREATE TYPE size AS ENUM ('small', 'large'); CREATE TYPE sizes AS RANGE (subtype = size);
+        CREATE TABLE owner (id int PRIMARY KEY, name text, short varchar(20), state state, sizes sizes);
+        CREATE TABLE event (id int, day date, PRIMARY KEY (id, day)) PARTITION BY RANGE (day);
+        CREATE TABLE event_1 PARTITION OF event FOR VALUES FROM ('2024-01-01') TO ('2024-02-01');
+        CREATE TABLE event_2 PARTITION OF event FOR VALUES FROM ('2024-02-01') TO ('2024-03-01');
+        INSERT INTO owner VALUES (1, 'a', 'b', '(sad,7)', '[small,large]'); INSERT INTO event VALUES (1, '2024-01-02')";
+    const MAPPING: &str =
+        "[[table]]\ntable = 'owner'\nlabel = 'Owner'\n[[table]]\ntable = 'event'\nlabel = 'Event'\n";
+    let check = |(statement, kind): &(&str, DifferenceKind)| {
+        let (looks, there, _follower, database, replica) = follow_looked_at(server, TABLES, MAPPING);
+        let compare = || {
+            let live = PostgresSource::new(there.settings(), CancelFlag::default()).catalogue().unwrap();
+            let plan = replica.plan(&live).unwrap();
+            verify_with(&database.snapshot(), &there, &plan, &VerifyOptions::default())
+        };
+        let before = compare();
+        assert!(before.is_equal(), "{statement}: {before}");
+        there.run(statement);
+        there.run("INSERT INTO owner (id, name) VALUES (2, 'c'); INSERT INTO event VALUES (2, '2024-02-03')");
+        looks.wait_for_look();
+        catch_up(&replica);
+        looks.wait_for_look();
+        assert_eq!(replica.status().state, ReplicaState::Following, "{statement}");
+        assert_eq!([count(&database, "Owner"), count(&database, "Event")], [2, 2], "{statement}");
+        let after = compare();
+        let kinds: Vec<_> = after.differences.iter().map(|difference| difference.kind).collect();
+        assert_eq!(kinds, [*kind], "{statement}: {after}");
+        replica.stop().unwrap();
+    };
+    at_once(&UNNOTICED, |case| case.0, check);
 }

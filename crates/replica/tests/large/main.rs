@@ -1,7 +1,7 @@
-//! A transaction of many rows, rolled back and then committed: the replica stays within its memory. Alone in its process, whose
-//! peak it reads.
+//! A copy of many rows, then a transaction of as many, rolled back and committed: the replica stays within its memory. Alone in
+//! its process, whose peak it reads.
 //!
-//! `EVERGRAPH_REPLICA_LARGE_ROWS` says how many rows: 60,000 in all tests, three million in `make replica-long`.
+//! `EVERGRAPH_REPLICA_LARGE_ROWS` says how many rows each has: 60,000 in all tests, three million in `make replica-long`.
 //! `EVERGRAPH_REPLICA_LARGE_MEMORY` says how many mebibytes its changed rows may take: 4, so that it is loaded from a file; 1024 is
 //! the program's default.
 
@@ -24,7 +24,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 const ROWS: u64 = 60_000;
-/// Memory for transactions under way: a fourth of it for what is streamed before its commit.
+/// Memory for the copy, and for transactions under way: a fourth of it for what is streamed before its commit.
 const MEMORY_BYTES: u64 = 64 << 20;
 /// What PostgreSQL's rows, threads and the allocator take besides.
 const SLACK_BYTES: u64 = 64 << 20;
@@ -34,9 +34,13 @@ const TRANSACTION_BYTES_MAX: u64 = 4 << 20;
 const ROW_BYTES: u64 = 300;
 /// Memory for each changed row, where there is more than it takes.
 const FOLDED_ROW_BYTES: u64 = 300;
-/// Rows with large values, and the bytes of these.
+/// Rows with large values in a transaction, and the bytes of these.
 const WIDE_ROWS: u64 = 8000;
 const WIDE_ROW_BYTES: u64 = 20_000;
+/// Rows with larger values than others in the copy, and the bytes of these: so many that a copy which kept them until the end, beside
+/// the graph, would take more than its memory and the slack.
+const COPIED_WIDE_ROWS: u64 = 60_000;
+const COPIED_WIDE_ROW_BYTES: u64 = 4000;
 const WAIT_MAX: Duration = Duration::from_secs(900);
 
 const MAPPING: &str = "[[table]]\ntable = 'owner'\nlabel = 'Owner'\n\
@@ -64,15 +68,15 @@ fn memory_bytes(name: &str) -> u64 {
     line.split_whitespace().next().unwrap().parse::<u64>().unwrap() << 10
 }
 
-/// The peak of this process beyond what it has now, while `work` runs.
-fn peak_of(name: &str, work: impl FnOnce()) -> u64 {
+/// What `work` gives, and the peak of this process while it runs, beyond what it has now.
+fn peak_of<T>(name: &str, work: impl FnOnce() -> T) -> (T, u64) {
     // 5 sets the peak to what is there now: see proc(5), clear_refs.
     fs::write("/proc/self/clear_refs", "5").unwrap();
     let (before, began) = (memory_bytes("VmRSS:"), Instant::now());
-    work();
+    let result = work();
     let peak = memory_bytes("VmHWM:").saturating_sub(before);
     println!("{name}: {} MiB more than before, {:.1?}", peak >> 20, began.elapsed());
-    peak
+    (result, peak)
 }
 
 fn run(connection: &mut Connection, sql: &str) {
@@ -93,7 +97,7 @@ fn items(database: &Database) -> u64 {
 }
 
 #[test]
-fn a_large_transaction_stays_within_its_memory_rolled_back_and_committed() {
+fn a_copy_and_a_large_transaction_rolled_back_and_committed_stay_within_their_memory() {
     if !PrivateServer::is_possible() {
         skip(HOW_TO_INSTALL);
         return;
@@ -108,7 +112,18 @@ fn a_large_transaction_stays_within_its_memory_rolled_back_and_committed() {
         &mut writer,
         "SET search_path = public; CREATE TABLE owner (id int PRIMARY KEY, name text);
          CREATE TABLE item (id int PRIMARY KEY, owner_id int REFERENCES owner, title text);
-         INSERT INTO owner SELECT n, 'owner ' || n FROM generate_series(1, 1000) n; ANALYZE",
+         INSERT INTO owner SELECT n, 'owner ' || n FROM generate_series(1, 1000) n",
+    );
+    // Of those with large values first, so that they are not among the newest, to which later rows are added.
+    let copied = COPIED_WIDE_ROWS + rows;
+    run(
+        &mut writer,
+        &format!(
+            "INSERT INTO item SELECT n, 1 + n % 1000, repeat(md5(n::text), {}) FROM generate_series(1, {COPIED_WIDE_ROWS}) n;
+             INSERT INTO item SELECT n, 1 + n % 1000, 'item ' || n FROM generate_series({}, {copied}) n; ANALYZE",
+            COPIED_WIDE_ROW_BYTES / 32,
+            COPIED_WIDE_ROWS + 1
+        ),
     );
     let folder = tempfile::tempdir().unwrap();
     let options =
@@ -122,31 +137,39 @@ fn a_large_transaction_stays_within_its_memory_rolled_back_and_committed() {
         ..ReplicaOptions::new(mapping)
     };
     let source = Box::new(PostgresSource::new(settings, CancelFlag::default()));
-    let replica = Replica::start(database.clone(), source, options, &|_| (), &CancelFlag::default()).unwrap();
+    let (replica, peak) = peak_of("copy", || {
+        Replica::start(database.clone(), source, options, &|_| (), &CancelFlag::default()).unwrap()
+    });
+    assert_eq!((items(&database), database.statistics().unwrap().edges_count()), (copied, copied));
+    let copied_bytes = copied * ROW_BYTES + COPIED_WIDE_ROWS * COPIED_WIDE_ROW_BYTES;
+    assert!(peak <= MEMORY_BYTES + SLACK_BYTES + copied_bytes, "{peak} bytes");
     catch_up(&replica);
-    let insert =
-        format!("INSERT INTO item SELECT n, 1 + n % 1000, 'item ' || n FROM generate_series(1, {rows}) n");
+    let committed = copied + rows;
+    let insert = format!(
+        "INSERT INTO item SELECT n, 1 + n % 1000, 'item ' || n FROM generate_series({}, {committed}) n",
+        copied + 1
+    );
 
-    let peak = peak_of("rolled back", || {
+    let ((), peak) = peak_of("rolled back", || {
         run(&mut writer, &format!("BEGIN; {insert}; ROLLBACK; UPDATE owner SET name = 'back' WHERE id = 1"));
         catch_up(&replica);
     });
-    assert_eq!(items(&database), 0);
+    assert_eq!(items(&database), copied);
     // What is done with rows before their commit takes a fourth of the transaction's memory.
     let early = (transaction_bytes_max() / 4).min(rows * FOLDED_ROW_BYTES);
     assert!(peak <= MEMORY_BYTES + SLACK_BYTES + early, "{peak} bytes");
 
-    let peak = peak_of("committed", || {
+    let ((), peak) = peak_of("committed", || {
         run(&mut writer, &format!("BEGIN; {insert}; COMMIT"));
         catch_up(&replica);
     });
-    assert_eq!((items(&database), database.statistics().unwrap().edges_count()), (rows, rows));
+    assert_eq!((items(&database), database.statistics().unwrap().edges_count()), (committed, committed));
     let transaction = transaction_bytes_max().min(rows * FOLDED_ROW_BYTES);
     assert!(peak <= MEMORY_BYTES + SLACK_BYTES + transaction + rows * ROW_BYTES, "{peak} bytes");
 
     // Few rows with large values do not pile up on their way: fewer than are handed over at once by their number.
-    let (first, last) = (rows + 1, rows + WIDE_ROWS);
-    let peak = peak_of("large values", || {
+    let (first, last) = (committed + 1, committed + WIDE_ROWS);
+    let ((), peak) = peak_of("large values", || {
         run(
             &mut writer,
             &format!(

@@ -8,6 +8,7 @@
 
 use crate::recording::{Step, parse, replay, session};
 use crate::server::{TestServer, connect, run_sql};
+use evergraph_replica::source::postgres::connection::Connection;
 use evergraph_replica::wire::session::{Event, Session};
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
@@ -126,10 +127,11 @@ fn a_recorded_session_says_what_the_recording_says_that_is_kept() {
         "BEGIN; INSERT INTO line SELECT 1, n FROM generate_series(1, 400) n; SAVEPOINT s; \
          INSERT INTO line SELECT 2, n FROM generate_series(1, 400) n; ROLLBACK TO s; INSERT INTO line VALUES (3, 1); COMMIT",
         "BEGIN; INSERT INTO line SELECT 4, n FROM generate_series(1, 500) n; ROLLBACK",
-        "SELECT pg_logical_emit_message(false, 'end', '')",
     ] {
         run_sql(&mut writer, statement);
     }
+    write_mixed_blocks(&mut writer, &mut connect(&server.settings("postgres")));
+    run_sql(&mut writer, "SELECT pg_logical_emit_message(false, 'end', '')");
     recorder.ask(
         "START_REPLICATION SLOT \"recorded\" LOGICAL 0/0 (proto_version '2', streaming 'on', publication_names '\"recorded\"', messages 'true')",
     );
@@ -145,6 +147,19 @@ fn a_recorded_session_says_what_the_recording_says_that_is_kept() {
     let kept = parse(&std::fs::read_to_string(&path).unwrap());
     let said = |steps: &[Step]| without_rows_rolled_back(replay(steps, usize::MAX));
     assert_eq!(said(&recorder.steps), said(&kept));
+}
+
+/// Two transactions whose streamed blocks are mixed: items 5 and 6, whose statements take turns. The one that began last commits
+/// first. 64 kB hold the rows of one statement and not of two: the server sends those of one, whole, in the middle of the next.
+fn write_mixed_blocks(first: &mut Connection, second: &mut Connection) {
+    run_sql(first, "BEGIN");
+    run_sql(second, "BEGIN");
+    for rows in ["generate_series(1, 400)", "generate_series(401, 800)"] {
+        run_sql(first, &format!("INSERT INTO line SELECT 5, n FROM {rows} n"));
+        run_sql(second, &format!("INSERT INTO line SELECT 6, n FROM {rows} n"));
+    }
+    run_sql(second, "COMMIT");
+    run_sql(first, "COMMIT");
 }
 
 /// How many rows of what is rolled back a server sends before that depends on its minor version: 15.20 sends fewer than 15.18.

@@ -206,17 +206,35 @@ fn what_happens_to_one_partition_sends_nothing_and_a_row_that_moves_is_deleted_a
         &[
             "INSERT INTO p VALUES (1, 1), (11, 2)",
             "UPDATE p SET id = 12 WHERE id = 1",
+            // Rows leave the table with TRUNCATE, DETACH and DROP, and come into it with ATTACH.
+            "INSERT INTO p VALUES (2, 3), (3, 4)",
             "TRUNCATE p1",
+            "INSERT INTO p VALUES (4, 5)",
             "ALTER TABLE p DETACH PARTITION p1",
             "ALTER TABLE p ATTACH PARTITION p1 FOR VALUES FROM (0) TO (10)",
             "DROP TABLE p1",
-            "TRUNCATE p",
+            "INSERT INTO loose VALUES (21, 6)",
+            "ALTER TABLE p ATTACH PARTITION loose FOR VALUES FROM (20) TO (30)",
         ],
     );
     assert_eq!(
         lines,
-        ["insert p (1, 1)", "insert p (11, 2)", "delete p key (1, null)", "insert p (12, 1)", "truncate p"]
+        [
+            "insert p (1, 1)",
+            "insert p (11, 2)",
+            "delete p key (1, null)",
+            "insert p (12, 1)",
+            "insert p (2, 3)",
+            "insert p (3, 4)",
+            "insert p (4, 5)",
+            "insert loose (21, 6)",
+        ]
     );
+    let ids = database.run("SELECT id FROM p ORDER BY id");
+    assert_eq!(ids.concat(), ["11", "12", "21"].map(|id| Some(id.to_owned())));
+    // From then on rows of `loose` are sent as those of `p`, also one of which no insert was.
+    let lines = changes(&database, &mut follower, &["UPDATE p SET n = 7 WHERE id = 21", "TRUNCATE p"]);
+    assert_eq!(lines, ["update p (21, 7)", "truncate p"]);
 }
 
 #[test]

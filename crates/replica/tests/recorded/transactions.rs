@@ -1,17 +1,20 @@
-//! The recorded stream as transactions: cut at every message that is no insert among many, in memory and in files, and damaged.
+//! The recorded stream as transactions: cut at every message, with blocks that are mixed, in memory and in files, and damaged.
 
 use crate::describer::Describer;
 use crate::frames;
-use evergraph_replica::pgoutput::message::Message;
+use evergraph_replica::pgoutput::decoder::Decoder;
+use evergraph_replica::pgoutput::message::{Message, Xid};
 use evergraph_replica::source::batch::ChangeBatch;
 use evergraph_replica::source::error::{SourceError, SourceResult};
 use evergraph_replica::stream::event::StreamEvent;
 use evergraph_replica::stream::transaction_reader::{ReaderOptions, TransactionReader};
 use evergraph_replica::wire::replication_frame::ReplicationFrame;
 use proptest::prelude::*;
+use std::iter;
+use std::slice;
 
-/// Where the message is in a frame of the log.
-const MESSAGE_OFFSET: usize = 25;
+/// Messages of a batch.
+const BATCH_FRAMES: usize = 64;
 
 /// A batch of frames.
 fn batch(frames: &[Vec<u8>]) -> ChangeBatch {
@@ -41,6 +44,11 @@ fn events(batches: &[&[Vec<u8>]], memory_bytes: usize) -> (Vec<StreamEvent>, Sou
 /// The transactions of batches of frames, each with its rows in lines.
 fn transactions(batches: &[&[Vec<u8>]], memory_bytes: usize) -> (Vec<Vec<String>>, SourceResult<()>) {
     let (events, result) = events(batches, memory_bytes);
+    (rows(events), result)
+}
+
+/// The transactions among events, each with its rows in lines.
+fn rows(events: Vec<StreamEvent>) -> Vec<Vec<String>> {
     let (mut describer, mut all) = (Describer::default(), Vec::new());
     for event in events {
         let StreamEvent::Transaction(transaction) = event else { continue };
@@ -55,7 +63,22 @@ fn transactions(batches: &[&[Vec<u8>]], memory_bytes: usize) -> (Vec<Vec<String>
         }
         all.push(lines);
     }
-    (all, result)
+    all
+}
+
+/// The message of each frame; `None` of keepalives and of rows of COPY.
+fn messages(frames: &[Vec<u8>]) -> Vec<Option<Message<'_>>> {
+    let mut decoder = Decoder::new();
+    let message = |frame| match ReplicationFrame::read(frame) {
+        Ok(ReplicationFrame::Data(data)) => Some(decoder.decode(data.message).unwrap()),
+        Ok(ReplicationFrame::Keepalive(_)) | Err(_) => None,
+    };
+    frames.iter().map(Vec::as_slice).map(message).collect()
+}
+
+/// The rows of an item, in the order of their insertion.
+fn streamed_lines(item: u32, numbers: impl Iterator<Item = u32>) -> Vec<String> {
+    numbers.map(|number| format!("streamed insert line ({item}, {number})")).collect()
 }
 
 #[test]
@@ -64,29 +87,86 @@ fn the_recorded_stream_has_these_transactions_however_it_is_cut() {
     let (whole, result) = transactions(&[&frames], usize::MAX);
     result.unwrap();
     let counts: Vec<_> = whole.iter().map(Vec::len).collect();
-    assert_eq!(counts, [2, 1, 1, 1, 1, 3, 0, 1, 1, 401]);
+    assert_eq!(counts, [2, 1, 1, 1, 1, 3, 0, 1, 1, 401, 800, 800]);
     assert_eq!(whole[1], ["update item (1, 2500 bytes, 2.50, happy, 2024-02-29 11:00:00+00, {a,\"b c\"})"]);
     assert_eq!(whole[8], ["truncate item whole"]);
-    let streamed = |number: usize| format!("streamed insert line (1, {number})");
-    let wanted = (1..=400).map(streamed).chain(["streamed insert line (3, 1)".to_owned()]);
-    assert!(whole[9].iter().eq(wanted.collect::<Vec<_>>().iter()), "what was rolled back is not there");
+    let kept = [streamed_lines(1, 1..=400), streamed_lines(3, 1..=1)].concat();
+    assert!(whole[9] == kept, "what was rolled back is not there");
 
     let one_by_one: Vec<_> = frames.chunks(1).collect();
     for memory_bytes in [usize::MAX, 2000, 0] {
         let (all, result) = transactions(&one_by_one, memory_bytes);
         assert!(result.is_ok() && all == whole, "{memory_bytes} bytes");
     }
-    // Inserts follow each other by the hundred: between them at each fifth.
-    let is_insert = |frame: &Vec<u8>| frame.get(MESSAGE_OFFSET) == Some(&b'I');
-    let is_cut_at = |place: &usize| {
-        place.is_multiple_of(5) || !frames[place.saturating_sub(1)..].iter().take(2).all(is_insert)
-    };
-    for place in (0..=frames.len()).filter(is_cut_at) {
-        let (before, behind) = frames.split_at(place);
-        let (all, result) = transactions(&[before], usize::MAX);
-        assert!(result.is_ok() && whole.starts_with(&all), "cut off at message {place}");
-        let (all, result) = transactions(&[before, behind], 5000);
-        assert!(result.is_ok() && all == whole, "cut at message {place}");
+    // By each of these numbers the cuts are elsewhere: together they are at every message.
+    for first in 0..BATCH_FRAMES {
+        let (before, behind) = frames.split_at(first);
+        let batches: Vec<_> = iter::once(before).chain(behind.chunks(BATCH_FRAMES)).collect();
+        let (all, result) = transactions(&batches, 5000);
+        assert!(result.is_ok() && all == whole, "a batch of {first} messages first");
+    }
+}
+
+#[test]
+fn wherever_the_recorded_stream_is_cut_off_the_transactions_are_there_that_committed_before() {
+    let frames = frames();
+    let mut reader = TransactionReader::new(ReaderOptions::default());
+    let (mut events, mut ends) = (Vec::new(), Vec::new());
+    let mut streamed: Vec<Xid> = Vec::new();
+    for (place, (frame, message)) in frames.iter().zip(messages(&frames)).enumerate() {
+        reader.push(&batch(slice::from_ref(frame)), &mut events).unwrap();
+        match message {
+            Some(Message::Commit(commit)) => ends.push(commit.end_lsn),
+            Some(Message::StreamStart { xid, is_first: true }) => streamed.push(xid),
+            Some(Message::StreamCommit { xid, commit }) => {
+                streamed.retain(|open| *open != xid);
+                ends.push(commit.end_lsn);
+            }
+            Some(Message::StreamAbort { xid, subtransaction }) if xid == subtransaction => {
+                streamed.retain(|open| *open != xid);
+            }
+            _ => {}
+        }
+        let found = events.iter().filter_map(|event| match event {
+            StreamEvent::Transaction(transaction) => Some(transaction.end.commit.end_lsn),
+            StreamEvent::Idle { .. } => None,
+        });
+        assert!(found.eq(ends.iter().copied()), "cut off behind message {place}");
+        assert_eq!(reader.streamed_count(), streamed.len(), "cut off behind message {place}");
+    }
+    assert!(reader.is_between_transactions() && reader.memory_bytes() == 0);
+    assert_eq!(rows(events), transactions(&[&frames], usize::MAX).0);
+}
+
+#[test]
+fn transactions_whose_blocks_are_mixed_come_whole_and_in_the_order_of_their_commits() {
+    let frames = frames();
+    let (mut blocks, mut commits) = (Vec::new(), Vec::new());
+    for message in messages(&frames).into_iter().flatten() {
+        match message {
+            Message::StreamStart { xid, .. } => blocks.push(xid),
+            Message::StreamCommit { xid, .. } => commits.push(xid),
+            _ => {}
+        }
+    }
+    // Of the recording itself, without which this test says nothing.
+    let [.., first, second, third, fourth] = blocks[..] else { panic!("too few blocks: {blocks:?}") };
+    assert!(first != second && (third, fourth) == (first, second), "{blocks:?}");
+    assert_eq!(commits[commits.len() - 2..], [second, first]);
+    for memory_bytes in [usize::MAX, 5000] {
+        let (events, result) = events(&frames.chunks(7).collect::<Vec<_>>(), memory_bytes);
+        result.unwrap();
+        let found: Vec<Xid> = events
+            .iter()
+            .filter_map(|event| match event {
+                StreamEvent::Transaction(transaction) => Some(transaction.end.xid),
+                StreamEvent::Idle { .. } => None,
+            })
+            .collect();
+        assert_eq!(found[found.len() - 2..], [second, first]);
+        let all = rows(events);
+        let of_both = [streamed_lines(6, 1..=800), streamed_lines(5, 1..=800)];
+        assert!(all[all.len() - 2..] == of_both, "{memory_bytes} bytes: rows are lost, or in the other one");
     }
 }
 

@@ -73,6 +73,12 @@ pub trait LineInstructions: Clone + Send + Sync + Debug + 'static {
 
     /// Waits until every line that this thread wrote back before is durable.
     fn fence(&self);
+
+    /// Makes the length of the file durable, which the file system keeps and no line holds.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn sync_length(&self, file: &SystemFile) -> Result<(), Error>;
 }
 
 impl LineInstructions for CacheLines {
@@ -88,6 +94,10 @@ impl LineInstructions for CacheLines {
     #[inline]
     fn fence(&self) {
         Self::fence(*self);
+    }
+
+    fn sync_length(&self, file: &SystemFile) -> Result<(), Error> {
+        file.sync_all()
     }
 }
 
@@ -173,6 +183,14 @@ impl<L: LineInstructions> DaxDirectory<L> {
     pub fn modelled(inner: DiskDirectory, lines: L) -> Self {
         let access = Access { lines, order: StoreOrder::PageCache, caches_persist: false };
         Self { inner, access, counters: Mutex::default() }
+    }
+
+    /// The same of a machine on which a power cut spares the processor's caches (eADR): for tests.
+    #[must_use]
+    pub fn modelled_with_lasting_caches(inner: DiskDirectory, lines: L) -> Self {
+        let mut directory = Self::modelled(inner, lines);
+        directory.access.caches_persist = true;
+        directory
     }
 
     /// Whether a power cut spares the processor's caches (eADR), as the system says of the device. Then a store is durable as soon
@@ -311,7 +329,9 @@ impl<L: LineInstructions> Directory for DaxDirectory<L> {
     /// The file's new length is durable when it returns.
     fn allocate(&self, name: &str, bytes: u64) -> Result<(), IoError> {
         self.inner.allocate(name, bytes)?;
-        self.inner.open(name, OpenMode::ReadWrite)?.sync_data()
+        let (path, file) = self.inner.open_system_file(Operation::Sync, name, OpenMode::ReadWrite)?;
+        let synced = self.access.lines.for_file(&file).and_then(|lines| lines.sync_length(&file));
+        synced.map_err(|source| IoError::new(Operation::Sync, path, source))
     }
 
     fn map(&self, name: &str) -> Result<ByteMapping, IoError> {
@@ -466,16 +486,16 @@ impl<L: LineInstructions> File for DaxFile<L> {
         }
     }
 
-    /// What was written is durable already; a length that changed is made so.
     fn map_words(&self, range: Range<u64>) -> Result<WordMapping, IoError> {
         WordMapping::of_file(&self.path, &self.file, range, self.access.order)
     }
 
+    /// What was written is durable already; a length that changed is made so.
     fn sync_data(&self) -> Result<(), IoError> {
-        if !self.is_grown.swap(false, Ordering::AcqRel) {
+        if !self.is_grown.swap(false, Ordering::AcqRel) || planted(Bug::GrownLengthNotSynced) {
             return Ok(());
         }
-        self.file.sync_all().map_err(|source| {
+        self.access.lines.sync_length(&self.file).map_err(|source| {
             self.is_grown.store(true, Ordering::Release);
             IoError::new(Operation::Sync, &self.path, source)
         })

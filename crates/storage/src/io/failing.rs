@@ -24,6 +24,8 @@ pub struct Fault {
     prefix: String,
     nth: u64,
     kind: ErrorKind,
+    /// What the error says, if not what its kind does.
+    text: Option<String>,
     lasting: bool,
     panics: bool,
     /// How the names of threads begin whose operations count; all do if there is none.
@@ -42,6 +44,7 @@ impl Fault {
             prefix,
             nth: 1,
             kind,
+            text: None,
             lasting: false,
             panics: false,
             threads: None,
@@ -68,6 +71,13 @@ impl Fault {
         self
     }
 
+    /// Not with the system's words for the kind, but with these.
+    #[must_use]
+    pub fn saying(mut self, text: impl Into<String>) -> Self {
+        self.text = Some(text.into());
+        self
+    }
+
     /// Not an error, but a panic: what a bug below would do.
     #[must_use]
     pub fn panicking(mut self) -> Self {
@@ -80,6 +90,13 @@ impl Fault {
     pub fn on_threads(mut self, prefix: &str) -> Self {
         self.threads = Some(prefix.to_owned());
         self
+    }
+
+    fn error(&self) -> std::io::Error {
+        match &self.text {
+            Some(text) => std::io::Error::new(self.kind, text.clone()),
+            None => self.kind.into(),
+        }
     }
 
     fn matches(&self, operation: Operation, name: &str) -> bool {
@@ -138,13 +155,13 @@ impl FailingDirectory {
     fn check(&self, operation: Operation, name: &str) -> Result<(), IoError> {
         match self.plan.lock().next(operation, &[name]) {
             None => Ok(()),
-            Some(kind) => Err(IoError::new(operation, self.inner.path(name), kind.into())),
+            Some(source) => Err(IoError::new(operation, self.inner.path(name), source)),
         }
     }
 }
 
 impl Plan {
-    fn next(&mut self, operation: Operation, names: &[&str]) -> Option<ErrorKind> {
+    fn next(&mut self, operation: Operation, names: &[&str]) -> Option<std::io::Error> {
         *self.counts.entry(operation).or_default() += 1;
         let mut due = None;
         for (fault, seen) in &mut self.faults {
@@ -152,7 +169,7 @@ impl Plan {
                 *seen += 1;
                 if *seen == fault.nth || (fault.lasting && *seen > fault.nth) {
                     assert!(!fault.panics, "a planned panic in {operation} {names:?}");
-                    due = due.or(Some(fault.kind));
+                    due = due.or_else(|| Some(fault.error()));
                 }
             }
         }
@@ -195,8 +212,8 @@ impl Directory for FailingDirectory {
     fn rename(&self, from: &str, to: &str) -> Result<(), IoError> {
         match self.plan.lock().next(Operation::Rename, &[from, to]) {
             None => {}
-            Some(kind) => {
-                return Err(IoError::new(Operation::Rename, self.inner.path(from), kind.into()));
+            Some(source) => {
+                return Err(IoError::new(Operation::Rename, self.inner.path(from), source));
             }
         }
         self.inner.rename(from, to)
@@ -267,12 +284,9 @@ impl FailingFile {
     fn check(&self, operation: Operation, offset: Option<u64>) -> Result<(), IoError> {
         match self.plan.lock().next(operation, &[&self.name]) {
             None => Ok(()),
-            Some(kind) => Err(IoError::Failed {
-                operation,
-                path: self.inner.path().to_owned(),
-                offset,
-                source: kind.into(),
-            }),
+            Some(source) => {
+                Err(IoError::Failed { operation, path: self.inner.path().to_owned(), offset, source })
+            }
         }
     }
 }
@@ -378,8 +392,10 @@ mod tests {
         assert_eq!(directory.allocate("array-1", 4096).unwrap_err().kind(), ErrorKind::StorageFull);
         assert_eq!(directory.open("array-1", OpenMode::Read).unwrap().len().unwrap(), 0);
         directory.allocate("array-1", 4096).unwrap();
-        directory.plan(Fault::new(Operation::Map, "array-", ErrorKind::Other));
-        assert!(directory.map("array-1").is_err());
+        directory.plan(Fault::new(Operation::Map, "array-", ErrorKind::Unsupported).saying("not here"));
+        let error = directory.map("array-1").err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert_eq!(error.to_string(), "map memory/array-1: not here");
         assert_eq!(directory.map("array-1").unwrap().length(), 4096);
         assert_eq!(directory.write_unit(), WriteUnit::PAGE);
     }

@@ -14,7 +14,7 @@
 //! - [`dax`]: a directory on persistent memory
 //! - [`mapping`], [`cache_line`]: files in the address space, and stores made durable; the crate's only `unsafe` code
 //! - `unit_claims`: who may write what of such a file
-//! - `network_file_system`: which files are never shared as words
+//! - [`network_file_system`]: which files are never shared as words
 //! - [`pool`]: threads that read for others
 //! - [`environment`]: whether chance, time and background work are the system's or simulated
 
@@ -32,7 +32,7 @@ mod lock_file;
 pub mod machine_memory;
 pub mod mapping;
 pub mod memory;
-mod network_file_system;
+pub mod network_file_system;
 pub mod open_files;
 pub mod page;
 pub mod pool;

@@ -1,7 +1,19 @@
 //! Network file systems: files there are never shared as memory, since another machine's stores are not seen in it.
 
+use std::io::{Error, ErrorKind};
+
 #[cfg(all(target_os = "linux", not(any(shuttle, loom))))]
 pub use linux::refuse;
+
+/// What is said of a file on the network file system of this name.
+#[must_use]
+pub fn refusal(name: &str) -> Error {
+    let problem = format!(
+        "it is on {name}, a network file system: processes of several machines do not see each other's stores; \
+         choose a folder on a local disk, or a database of another engine than mapped"
+    );
+    Error::new(ErrorKind::Unsupported, problem)
+}
 
 /// Nothing is known of file systems elsewhere.
 ///
@@ -14,9 +26,10 @@ pub fn refuse(_file: &std::fs::File) -> std::io::Result<()> {
 
 #[cfg(all(target_os = "linux", not(any(shuttle, loom))))]
 mod linux {
+    use super::refusal;
     use rustix::fs::{FsWord, NFS_SUPER_MAGIC, fstatfs};
     use std::fs::File;
-    use std::io::{Error, ErrorKind, Result};
+    use std::io::Result;
 
     /// What the system calls file systems of other machines (statfs(2), and `linux/magic.h`). Not 9P: containers and virtual machines
     /// have local folders so.
@@ -44,13 +57,7 @@ mod linux {
     fn refuse_number(number: FsWord) -> Result<()> {
         match name_of(number) {
             None => Ok(()),
-            Some(name) => {
-                let problem = format!(
-                    "it is on {name}, a network file system: processes of several machines do not see each other's stores; \
-                     choose a folder on a local disk, or a database of another engine than mapped"
-                );
-                Err(Error::new(ErrorKind::Unsupported, problem))
-            }
+            Some(name) => Err(refusal(name)),
         }
     }
 
@@ -64,6 +71,7 @@ mod linux {
     mod tests {
         use super::*;
         use rustix::fs::PROC_SUPER_MAGIC;
+        use std::io::ErrorKind;
 
         #[test]
         fn file_systems_of_other_machines_are_refused_by_name_and_local_ones_pass() {

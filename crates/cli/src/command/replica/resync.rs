@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::open::refuse_file;
 use crate::target::FolderParser;
 use clap::Args;
-use evergraph::Database;
+use evergraph::{Database, Options};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_replica::copy::options::CopyProgress;
 use evergraph_replica::follow::detach::{Detached, abandon, check_replica, take_over_publication};
@@ -146,8 +146,9 @@ fn copied(
     context: &Context,
 ) -> Result<Copied> {
     // What takes the place of a database is read as that one was, by other processes too.
-    let engine = Database::engine_at(&arguments.database)?;
-    let (database, is_new) = open(new, &arguments.following, Some(engine), context)?;
+    let engine = Some(Database::engine_at(&arguments.database)?);
+    let of_database = Options { engine, ..context.options.clone() };
+    let (database, is_new) = open(new, &arguments.following, of_database, context)?;
     let is_copied = Replica::follows(&database)?;
     // What was copied already keeps its own.
     if !is_copied

@@ -20,13 +20,14 @@ use crate::context::Context;
 use crate::open::refuse_file;
 use crate::target::FolderParser;
 use clap::Args;
-use evergraph::{Database, Durability, EngineKind, Options};
+use evergraph::{Database, Durability, Options};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_replica::copy::options::CopyProgress;
 use evergraph_replica::follow::options::{ReplicaMapping, ReplicaOptions, SYNC_INTERVAL};
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::lsn::Lsn;
 use evergraph_replica::resync::recover;
+use evergraph_replica::source::slot_state::SlotFailover;
 use evergraph_replica::status::{ReplicaState, ReplicaStatus};
 use evergraph_server::metric_samples::Samples;
 use evergraph_server::metrics_listener::MetricsListener;
@@ -103,6 +104,9 @@ pub struct RunArguments {
     /// Answer GET /metrics in Prometheus' format at this address of this machine; port 0 is any free one.
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<SocketAddr>,
+    /// Make a checkpoint whenever the log has grown by so many bytes.
+    #[arg(long, hide = true, value_name = "BYTES")]
+    pub checkpoint_after_bytes: Option<u64>,
 }
 
 /// What a database follows, and how.
@@ -121,6 +125,9 @@ pub struct FollowingArguments {
     /// database and a random number; later the one of before].
     #[arg(long, value_name = "NAME")]
     pub slot: Option<String>,
+    /// Make a new slot so that the source's standbys keep it as well and the replica goes on when one takes over (PostgreSQL 17).
+    #[arg(long)]
+    pub failover: bool,
     /// Memory for the copy, and for transactions that are under way.
     #[arg(long, value_name = "SIZE", value_parser = amount::memory, default_value = "1GiB")]
     pub memory: u64,
@@ -147,6 +154,7 @@ impl FollowingArguments {
         let mut options = ReplicaOptions::new(ReplicaMapping { name, text });
         options.publication.clone_from(&self.publication);
         options.slot.clone_from(&self.slot);
+        options.failover = if self.failover { SlotFailover::Enabled } else { SlotFailover::Disabled };
         options.memory_bytes = self.memory;
         options.transaction_bytes_max = self.transaction_memory;
         options.slot_alarm_bytes = self.slot_alarm;
@@ -178,7 +186,11 @@ pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Resu
     if let Some(metrics) = &metrics {
         context.console.note(format!("metrics at http://{}/metrics", metrics.address()));
     }
-    let (database, is_new) = open(path, &arguments.following, None, context)?;
+    let mut of_database = context.options.clone();
+    if let Some(bytes) = arguments.checkpoint_after_bytes {
+        of_database.checkpoint_after_bytes = bytes;
+    }
+    let (database, is_new) = open(path, &arguments.following, of_database, context)?;
     let began = Instant::now();
     let meter = context.console.meter();
     let copy_meter = CopyMeter::new(&meter, &context.console);
@@ -218,25 +230,25 @@ pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Resu
     }
 }
 
-/// Opens the database, or makes it, with `engine` if that is said; whether it is new.
+/// Opens the database as `options` say, or makes it, of their engine if they name one; whether it is new. One that is there keeps
+/// its engine.
 ///
 /// # Errors
 /// Those of opening.
 pub fn open(
     path: &Path,
     following: &FollowingArguments,
-    engine: Option<EngineKind>,
+    mut options: Options,
     context: &Context,
 ) -> Result<(Database, bool)> {
-    let transaction_bytes_max = following.transaction_memory;
-    let mut options = Options { create: true, transaction_bytes_max, ..context.options.clone() };
+    (options.create, options.transaction_bytes_max) = (true, following.transaction_memory);
     if !context.opening_options.contains(&"--durability") {
         options.durability = Durability::Interval(SYNC_INTERVAL);
     }
     recover(path)?;
     let is_new = options.would_create(path);
-    if is_new {
-        options.engine = engine;
+    if !is_new {
+        options.engine = None;
     }
     Ok((Database::open_with(path, &options)?, is_new))
 }

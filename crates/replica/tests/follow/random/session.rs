@@ -1,7 +1,7 @@
 //! Sessions that change a database, each on its own connection: transactions, savepoints, statements that are refused.
 
 use crate::random::schema::Schema;
-use crate::random::statement::StatementKind;
+use crate::random::statement::{Statement, StatementKind};
 use crate::server::{TestDatabase, run_sql};
 use crate::shop::below;
 use evergraph_replica::source::postgres::connection::Connection;
@@ -22,16 +22,28 @@ pub struct SessionLogs {
     seed: u64,
 }
 
+/// Attempts at a statement of one kind.
+const ATTEMPTS_MAX: u64 = 1000;
+
 /// What sessions did.
 #[derive(Default, Debug)]
 pub struct Tally {
-    /// Rows that were changed, those that cascades changed and rolled-back ones aside.
-    pub changes: u64,
-    pub statements: BTreeMap<StatementKind, u64>,
+    /// With that of the transaction under way.
+    pub committed: CommittedChanges,
     pub refusals: BTreeMap<String, u64>,
     pub commits: u64,
     pub rollbacks: u64,
-    pub savepoints: u64,
+}
+
+/// What transactions did that were not rolled back, without what they rolled back to a savepoint.
+#[derive(Clone, Default, Debug)]
+pub struct CommittedChanges {
+    /// Rows that were changed, those that cascades changed aside.
+    pub rows: u64,
+    /// Statements that changed rows.
+    pub statements: BTreeMap<StatementKind, u64>,
+    pub savepoint_releases: u64,
+    pub savepoint_rollbacks: u64,
 }
 
 /// A session.
@@ -73,16 +85,28 @@ impl Drop for SessionLogs {
 
 impl Tally {
     pub fn add(&mut self, other: Self) {
-        self.changes += other.changes;
+        self.committed.add(other.committed);
         self.commits += other.commits;
         self.rollbacks += other.rollbacks;
-        self.savepoints += other.savepoints;
-        for (kind, count) in other.statements {
-            *self.statements.entry(kind).or_default() += count;
-        }
         for (sqlstate, count) in other.refusals {
             *self.refusals.entry(sqlstate).or_default() += count;
         }
+    }
+}
+
+impl CommittedChanges {
+    fn add(&mut self, other: Self) {
+        self.rows += other.rows;
+        self.savepoint_releases += other.savepoint_releases;
+        self.savepoint_rollbacks += other.savepoint_rollbacks;
+        for (kind, count) in other.statements {
+            *self.statements.entry(kind).or_default() += count;
+        }
+    }
+
+    /// The kinds of statements of which none changed a row.
+    pub fn missing_kinds(&self) -> Vec<StatementKind> {
+        StatementKind::all().filter(|kind| !self.statements.contains_key(kind)).collect()
     }
 }
 
@@ -111,14 +135,43 @@ impl<'a> Session<'a> {
 
     /// Runs transactions until some `changes` rows are changed.
     pub fn run(mut self, changes: u64) -> Tally {
-        while self.tally.changes < changes {
-            let before = self.tally.changes;
-            if self.transaction(changes - before).is_err() {
-                self.tally.changes = before;
+        while self.tally.committed.rows < changes {
+            let rows = changes - self.tally.committed.rows;
+            self.attempt(|session| session.transaction(rows));
+        }
+        self.tally
+    }
+
+    /// Runs statements of one kind until one of them changed a row and committed.
+    pub fn run_one(mut self, kind: StatementKind) -> Tally {
+        for _ in 0..ATTEMPTS_MAX {
+            self.attempt(|session| session.transaction_of(kind));
+            if self.tally.committed.statements.contains_key(&kind) {
+                return self.tally;
+            }
+        }
+        panic!("no statement of the kind {kind:?} changes a row: {:?}", self.tally);
+    }
+
+    /// Runs a transaction; what is rolled back does not count.
+    fn attempt(&mut self, transaction: impl FnOnce(&mut Self) -> Result<(), RolledBack>) {
+        let before = self.tally.committed.clone();
+        match transaction(self) {
+            Ok(()) => self.tally.commits += 1,
+            Err(RolledBack) => {
+                self.tally.committed = before;
                 self.tally.rollbacks += 1;
             }
         }
-        self.tally
+    }
+
+    /// One statement of this kind.
+    fn transaction_of(&mut self, kind: StatementKind) -> Result<(), RolledBack> {
+        self.ask("BEGIN")?;
+        if let Some(statement) = self.schema.statement_of(&mut self.random, kind) {
+            self.perform(&statement, false)?;
+        }
+        self.ask("COMMIT")
     }
 
     /// Small ones, long ones, and those whose statements are large.
@@ -136,12 +189,12 @@ impl<'a> Session<'a> {
         };
         // Each statement in a savepoint, or none: then a refusal ends the transaction.
         let is_guarded = self.below(3) > 0;
-        let mut inner: Option<(u64, u64)> = None;
+        let mut inner: Option<(u64, CommittedChanges)> = None;
         for _ in 0..statements {
             match inner {
                 None if self.below(12) == 0 => {
                     self.ask("SAVEPOINT part")?;
-                    inner = Some((1 + self.below(5), self.tally.changes));
+                    inner = Some((1 + self.below(5), self.tally.committed.clone()));
                 }
                 Some((0, before)) => {
                     self.end_part(before)?;
@@ -150,7 +203,8 @@ impl<'a> Session<'a> {
                 Some((left, before)) => inner = Some((left - 1, before)),
                 None => {}
             }
-            self.statement(rows, is_guarded)?;
+            let statement = self.schema.statement(&mut self.random, rows);
+            self.perform(&statement, is_guarded)?;
         }
         if let Some((_, before)) = inner {
             self.end_part(before)?;
@@ -159,30 +213,31 @@ impl<'a> Session<'a> {
             self.ask("ROLLBACK")?;
             return Err(RolledBack);
         }
-        self.ask("COMMIT")?;
-        self.tally.commits += 1;
-        Ok(())
+        self.ask("COMMIT")
     }
 
-    fn end_part(&mut self, before: u64) -> Result<(), RolledBack> {
-        self.tally.savepoints += 1;
+    fn end_part(&mut self, before: CommittedChanges) -> Result<(), RolledBack> {
         if self.below(2) == 0 {
-            self.tally.changes = before;
-            return self.ask("ROLLBACK TO part").map(drop);
+            self.tally.committed = before;
+            self.tally.committed.savepoint_rollbacks += 1;
+            return self.ask("ROLLBACK TO part");
         }
-        self.ask("RELEASE part").map(drop)
+        self.tally.committed.savepoint_releases += 1;
+        self.ask("RELEASE part")
     }
 
-    fn statement(&mut self, rows: u64, is_guarded: bool) -> Result<(), RolledBack> {
-        let statement = self.schema.statement(&mut self.random, rows);
+    fn perform(&mut self, statement: &Statement, is_guarded: bool) -> Result<(), RolledBack> {
         if is_guarded {
             self.ask("SAVEPOINT guard")?;
         }
         match self.try_to(&statement.sql) {
             Ok(rows) => {
                 let count = rows.iter().find_map(|row| row[0].as_ref()?.parse::<u64>().ok());
-                self.tally.changes += count.unwrap_or(1);
-                *self.tally.statements.entry(statement.kind).or_default() += u64::from(count != Some(0));
+                let count = count.expect("each statement says how many rows it changed");
+                if count > 0 {
+                    self.tally.committed.rows += count;
+                    *self.tally.committed.statements.entry(statement.kind).or_default() += 1;
+                }
                 if is_guarded && self.below(2) == 0 {
                     self.ask("RELEASE guard")?;
                 }

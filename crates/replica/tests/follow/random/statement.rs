@@ -26,6 +26,13 @@ pub enum StatementKind {
 
 use StatementKind::{ChangeKey, Delete, DeleteTree, Insert, Refer, Swap, Truncate, Update, Upsert};
 
+impl StatementKind {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        WEIGHTS.into_iter().map(|(kind, _)| kind)
+    }
+}
+
 /// Of so many statements: how many are of this kind.
 const WEIGHTS: [(StatementKind, u64); 9] = [
     (Insert, 320),
@@ -46,7 +53,7 @@ const HOT_ROWS: u64 = 40;
 /// A statement.
 pub struct Statement {
     pub kind: StatementKind,
-    /// What gives the number of changed rows; of [`Swap`] and [`Truncate`] nothing.
+    /// What gives the number of changed rows; of [`Swap`] and [`Truncate`] 1 if there was something to change, or 0.
     pub sql: String,
 }
 
@@ -62,13 +69,33 @@ impl Schema {
             }
             choice -= weight;
         }
-        let table = &self.tables[below(random, self.tables.len() as u64) as usize];
+        let table = self.table(random);
         // Many rows at a time are inserted, changed or deleted.
         let kind = match kind {
             Refer | ChangeKey | Swap | DeleteTree | Truncate if rows > 1 => Update,
             kind => kind,
         };
-        let sql = match kind {
+        match self.sql(random, table, kind, rows) {
+            Some(sql) => Statement { kind, sql },
+            None => Statement {
+                kind: Insert,
+                sql: self.insert(random, table, Insert, rows).expect("of any table"),
+            },
+        }
+    }
+
+    /// A statement of this kind, for a row of a table; `None` if the table has none.
+    pub fn statement_of(&self, random: &mut u64, kind: StatementKind) -> Option<Statement> {
+        let table = self.table(random);
+        self.sql(random, table, kind, 1).map(|sql| Statement { kind, sql })
+    }
+
+    fn table(&self, random: &mut u64) -> &TableShape {
+        &self.tables[below(random, self.tables.len() as u64) as usize]
+    }
+
+    fn sql(&self, random: &mut u64, table: &TableShape, kind: StatementKind, rows: u64) -> Option<String> {
+        match kind {
             Insert | Upsert => self.insert(random, table, kind, rows),
             Update => update(random, table, rows),
             Refer => self.refer(random, table),
@@ -79,13 +106,6 @@ impl Schema {
             }
             DeleteTree => Some(self.delete_tree(random, table)),
             Truncate => self.truncate(table),
-        };
-        match sql {
-            Some(sql) => Statement { kind, sql },
-            None => Statement {
-                kind: Insert,
-                sql: self.insert(random, table, Insert, rows).expect("of any table"),
-            },
         }
     }
 
@@ -264,7 +284,11 @@ impl Schema {
     fn truncate(&self, table: &TableShape) -> Option<String> {
         let all: u64 = self.tables.iter().map(|table| table.rows).sum();
         let (names, rows) = &table.truncated;
-        (rows * 100 <= all * TRUNCATED_PERCENT_MAX).then(|| format!("TRUNCATE {} CASCADE", names.join(", ")))
+        if rows * 100 > all * TRUNCATED_PERCENT_MAX {
+            return None;
+        }
+        let filled: Vec<String> = names.iter().map(|name| format!("EXISTS (SELECT FROM {name})")).collect();
+        Some(format!("SELECT ({})::int; TRUNCATE {} CASCADE", filled.join(" OR "), names.join(", ")))
     }
 }
 
@@ -319,6 +343,7 @@ fn swap(random: &mut u64, table: &TableShape) -> String {
          UPDATE {table} t SET {set_a} FROM swapped a, swapped b WHERE a.place % 2 = 1 AND b.place % 2 = 0 AND {equal_b}; \
          UPDATE {table} t SET {set_b} FROM swapped a, swapped b WHERE a.place % 2 = 1 AND b.place % 2 = 0 \
            AND t.{first} = {free}{rest}; \
+         SELECT count(*) / 2 FROM swapped; \
          DROP TABLE swapped",
         table = table.name,
         first = names[0],

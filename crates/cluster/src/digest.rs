@@ -129,6 +129,20 @@ impl DigestWindow {
         Some(before.digest.after(salt, position, message) == self.entries[place].digest)
     }
 
+    /// A log that is this one up to `before`, and goes on with `message` at `position`; `None` if that is forgotten.
+    #[must_use]
+    pub fn branch(
+        &self,
+        salt: GraphSalt,
+        before: LogPosition,
+        position: LogPosition,
+        message: &[u8],
+    ) -> Option<SeenLog> {
+        let count = self.entries.partition_point(|entry| entry.position <= before);
+        let last = self.entries.get(count.checked_sub(1)?)?;
+        Some(SeenLog { position, digest: last.digest.after(salt, position, message) })
+    }
+
     /// Where a log is read from so that the newest `count` messages come again, or as many of them as can be compared.
     #[must_use]
     pub fn first_again(&self, count: usize) -> LogPosition {
@@ -256,6 +270,18 @@ mod tests {
         assert_eq!(window.is_unchanged(SALT, LogPosition(20), b"c"), Some(false));
         assert_eq!(window.is_unchanged(SALT, LogPosition(15), b"b"), None, "no message was there");
         assert_eq!(window.is_unchanged(SALT, LogPosition::START, b""), None);
+    }
+
+    #[test]
+    fn a_branch_is_the_window_of_a_log_that_goes_on_otherwise() {
+        let (one, other) = (window(&[b"a", b"b", b"c"]), window(&[b"a", b"x"]));
+        assert_eq!(one.branch(SALT, LogPosition(19), LogPosition(20), b"x"), Some(other.last()));
+        let same = one.branch(SALT, LogPosition(10), LogPosition(20), b"b");
+        assert_eq!(same.map(|seen| seen.digest), one.at(LogPosition(20)));
+        let mut window = window(&[&b"m"[..]; 40]);
+        window.forget_before(LogPosition::MAX);
+        assert_eq!(window.branch(SALT, LogPosition(230), LogPosition(240), b"m"), None, "240 is the oldest");
+        assert!(window.branch(SALT, LogPosition(240), LogPosition(250), b"m").is_some());
     }
 
     #[test]

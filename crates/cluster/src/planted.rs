@@ -1,12 +1,13 @@
 //! Planted bugs: defects that a test can enable, to show that tests fail.
 //!
 //! With the feature `planted`, which tests alone turn on, `with` has one bug for as long as its work runs, on its
-//! thread. `tests/histories` finds each of them; what nodes and coordinators may do wrong is planted there, where
-//! they are simulated.
+//! thread. `tests/histories` finds each of those of decisions; what nodes and coordinators may do wrong is planted
+//! there, where they are simulated. Those of packer and reader are found by the unit tests of both, and three of them by
+//! `tests/shared_log`, too.
 //!
 //! Source: the faults of the model of the cluster's protocol.
 
-/// A defect of hashes, of payloads, of certification.
+/// A defect of hashes, of payloads, of certification, of packer and reader.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bug {
     /// An insertion or a deletion of a vertex doesn't touch the members of its group.
@@ -53,11 +54,31 @@ pub enum Bug {
     OtherLogAccepted,
     /// Rows, names and indexes are given whatever their author had applied, so that a late double gives them again.
     LateRecordAccepted,
+    /// The packer takes an append that the log refused for done.
+    RefusedAppendDropped,
+    /// A message that is sent again says what its author has applied by then, so that a late double looks new.
+    ResealedOnResend,
+    /// The packer sends messages however many are under way.
+    InFlightUnlimited,
+    /// A message that was read from the log is sent again.
+    ArrivalIgnored,
+    /// Reading begins behind what was applied, and nothing is compared.
+    NothingReadAgain,
+    /// Of messages that are read again, one may be missing.
+    MissingUnnoticed,
+    /// The position in the answer to an append is not compared with what was applied there.
+    AnswerUncompared,
+    /// What the author of a message has seen is not compared with what was applied.
+    ClaimUncompared,
+    /// A log that ends before what was applied is read as if it could not be reached.
+    LostSuffixIgnored,
+    /// The log may be trimmed by one message more than a checkpoint needs.
+    NeededFromTooHigh,
 }
 
 impl Bug {
-    /// Every bug, in the order of the list.
-    pub const ALL: [Self; 22] = [
+    /// Every bug of hashes, payloads and certification, in the order of the list.
+    pub const OF_DECISIONS: [Self; 22] = [
         Self::MembersUntouched,
         Self::VertexUntouched,
         Self::AdjacencyUntouched,
@@ -81,6 +102,17 @@ impl Bug {
         Self::OtherLogAccepted,
         Self::LateRecordAccepted,
     ];
+}
+
+/// Demands that a unit test finds `bug`, by an assertion that says `message`. Without the bug it passes: it is a test.
+#[cfg(test)]
+pub(crate) fn assert_found(bug: Bug, test: fn(), message: &str) {
+    let Err(panic) = std::panic::catch_unwind(|| with(bug, test)) else {
+        panic!("{bug:?} is not found");
+    };
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let said = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or_default();
+    assert!(said.contains(message), "{bug:?} is found otherwise: {said}");
 }
 
 /// Whether this thread has `bug`.

@@ -189,7 +189,13 @@ impl MemoryLog {
     /// What is in the log now, in order.
     #[must_use]
     pub fn messages(&self) -> Vec<LogMessage> {
-        self.state.lock().kept.messages.iter().map(message_of).collect()
+        self.messages_from(LogPosition::START)
+    }
+
+    /// The same, from `first` on.
+    #[must_use]
+    pub fn messages_from(&self, first: LogPosition) -> Vec<LogMessage> {
+        self.state.lock().kept.messages.range(first..).map(message_of).collect()
     }
 
     /// Breaks off all streams.

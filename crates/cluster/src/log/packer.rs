@@ -13,12 +13,17 @@
 //!
 //! A message without an answer is sent again, in the same bytes, until the log answers with a position or the message is
 //! read from the log. That is safe however late it arrives: its records keep their ids, and certification refuses what is
-//! too old. Of a node that dies nobody sends anything again; clients cancel elsewhere.
+//! too old. Of a node that dies nobody sends anything again; clients cancel elsewhere. While the log is unavailable, messages
+//! under way are sent again for ever, each every 640 ms, and the packer stays full: deadlines are those of the coordinators.
+//!
+//! Messages that are under way at once reach the log in any order. Whoever needs one before another, as of a large
+//! transaction, pushes the second when the first was answered or has arrived.
 
 use crate::digest::SeenLog;
 use crate::log::shared_log::{AppendId, LogError};
 use crate::log_position::LogPosition;
-use crate::record::body::Record;
+use crate::planted::{Bug, planted};
+use crate::record::body::{Record, RecordBody};
 use crate::record::message::{Message, MessageBuilder, RECORD_BYTES_MAX};
 use crate::record_id::Author;
 use std::collections::VecDeque;
@@ -143,19 +148,18 @@ impl Packer {
     /// # Errors
     /// [`PushError`]. The record was not taken; those before it were.
     pub fn push(&mut self, record: &Record, now: Duration) -> Result<(), PushError> {
-        let has_place = self.has_place();
-        if let Some(open) = &mut self.open {
-            if open.builder.push(record) {
-                open.records.push(record.number);
-                return Ok(());
-            }
-            if !has_place {
-                return Err(PushError::Full);
-            }
+        if let Some(open) = &mut self.open
+            && open.builder.push(record)
+        {
+            open.records.push(record.number);
+            return Ok(());
         }
         let mut builder = MessageBuilder::new(self.author);
         if !builder.push(record) {
             return Err(PushError::TooLarge);
+        }
+        if self.open.is_some() && !self.has_place() {
+            return Err(PushError::Full);
         }
         let due_at = now + self.limits.record_wait;
         let next = OpenMessage { builder, records: vec![record.number], due_at };
@@ -171,6 +175,9 @@ impl Packer {
             let id = self.new_attempt();
             let sent = &mut self.sent[at];
             sent.attempt = Attempt::UnderWay(id);
+            if planted(Bug::ResealedOnResend) {
+                sent.message = resealed(&sent.message, seen);
+            }
             return Some(DueAppend { id, message: Arc::clone(&sent.message) });
         }
         let OpenMessage { builder, records, .. } = self.next_message(now)?;
@@ -184,6 +191,17 @@ impl Packer {
             has_arrived: false,
         });
         Some(DueAppend { id, message })
+    }
+
+    /// The last message of a node that stops because its log has changed: a barrier with the number `record`, by an author
+    /// who saw `changed` ([`LogReader::changed_log`](crate::log::reader::LogReader::changed_log)). It goes to the log at once
+    /// and alone, since what was pushed was read in the log that is gone, and it is not sent again.
+    #[must_use]
+    pub fn last_append(&mut self, record: u64, changed: &SeenLog) -> DueAppend {
+        let mut builder = MessageBuilder::new(self.author);
+        let has_room = builder.push(&Record { number: record, body: RecordBody::Barrier });
+        assert!(has_room, "a barrier takes a few bytes of an empty message");
+        DueAppend { id: self.new_attempt(), message: builder.finish(changed).into() }
     }
 
     /// The log answered an append. Returns the message if it is in the log now; one that is not, or of which nobody can say,
@@ -203,8 +221,9 @@ impl Packer {
             }
             Err(error) => {
                 self.failure = Some(error);
+                let is_refused = matches!(self.failure, Some(LogError::Unavailable { .. }));
                 let sent = &mut self.sent[at];
-                if sent.has_arrived {
+                if sent.has_arrived || (is_refused && planted(Bug::RefusedAppendDropped)) {
                     self.sent.remove(at);
                 } else {
                     let doublings = sent.failures.min(RESEND_DOUBLINGS_MAX);
@@ -218,13 +237,14 @@ impl Packer {
 
     /// A message was read from the log. If it is one of those that were sent, it need not be sent again.
     pub fn arrived(&mut self, message: &Message) {
-        if message.author != self.author {
+        if message.author != self.author || planted(Bug::ArrivalIgnored) {
             return;
         }
         let first = message.records.first().map(|record| record.number);
         let Some(at) = self.sent.iter().position(|sent| sent.records.first().copied() == first) else {
             return;
         };
+        self.failure = None;
         match self.sent[at].attempt {
             // It keeps its place until it is answered: the log still works on it.
             Attempt::UnderWay(_) => self.sent[at].has_arrived = true,
@@ -257,7 +277,7 @@ impl Packer {
     }
 
     fn has_place(&self) -> bool {
-        self.sent.len() + self.full.len() < self.limits.messages_max
+        self.sent.len() + self.full.len() < self.limits.messages_max || planted(Bug::InFlightUnlimited)
     }
 
     fn new_attempt(&mut self) -> AppendId {
@@ -272,6 +292,14 @@ impl Packer {
         let has_place = self.has_place();
         self.open.take_if(|open| open.due_at <= now && has_place)
     }
+}
+
+/// The records of a message in one whose author saw `seen`: what a packer must not send.
+fn resealed(message: &[u8], seen: &SeenLog) -> Arc<[u8]> {
+    let Message { author, records, .. } = Message::decode(message).expect("a packer's own message");
+    let mut builder = MessageBuilder::new(author);
+    records.iter().for_each(|record| assert!(builder.push(record), "they had room before"));
+    builder.finish(seen).into()
 }
 
 impl fmt::Display for PushError {
@@ -289,7 +317,7 @@ impl std::error::Error for PushError {}
 mod tests {
     use super::*;
     use crate::digest::LogDigest;
-    use crate::record::body::RecordBody;
+    use crate::planted::assert_found;
     use crate::record::payload::{Destination, Payload};
     use crate::record::transaction_part::TransactionPart;
     use crate::record_id::NodeId;
@@ -396,7 +424,7 @@ mod tests {
             assert_eq!(packer.next_step_at(), Some(now));
             assert_eq!(packer.next_append(now - ms(1), &other), None);
             let again = packer.next_append(now, &other).unwrap();
-            assert_eq!(again.message, first.message);
+            assert_eq!(again.message, first.message, "the bytes of the first attempt");
             assert!(again.id > id, "an attempt has a number of its own");
             id = again.id;
         }
@@ -416,7 +444,7 @@ mod tests {
         packer.arrived(&of_another);
         assert_eq!(packer.unanswered().count(), 1);
         packer.arrived(&Message::decode(&first.message).unwrap());
-        assert_eq!((packer.unanswered().count(), due(&mut packer, ms(99))), (0, vec![]));
+        assert_eq!((packer.unanswered().count(), due(&mut packer, ms(99))), (0, vec![]), "it was read");
 
         // One that is under way takes its place until it is answered, whatever the answer is.
         packer.push(&barrier(2), ms(100)).unwrap();
@@ -428,10 +456,58 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_has_no_room_in_a_message_is_refused() {
+    fn what_the_log_refuses_goes_out_again() {
         let mut packer = packer(32);
+        packer.push(&barrier(1), ms(0)).unwrap();
+        assert_eq!(due(&mut packer, WAIT), [(1, vec![1])]);
+        let refused = LogError::Unavailable { reason: "no leader".to_owned() };
+        assert_eq!(packer.answered(ms(5), AppendId(1), Err(refused.clone())), None);
+        assert_eq!(packer.failure(), Some(&refused));
+        assert_eq!(due(&mut packer, ms(15)), [(2, vec![1])], "refused, and sent again");
+    }
+
+    #[test]
+    fn a_record_that_has_no_room_in_a_message_is_refused() {
+        let mut packer = packer(1);
         packer.push(&barrier(1), ms(0)).unwrap();
         assert_eq!(packer.push(&large(2, RECORD_BYTES_MAX), ms(0)), Err(PushError::TooLarge));
         assert_eq!(due(&mut packer, WAIT), [(1, vec![1])], "what was taken before goes out");
+        // Nor would it have room later.
+        packer.push(&large(3, 40_000), ms(2)).unwrap();
+        assert_eq!(packer.push(&large(4, 40_000), ms(2)), Err(PushError::Full));
+        assert_eq!(packer.push(&large(4, RECORD_BYTES_MAX), ms(2)), Err(PushError::TooLarge));
+    }
+
+    #[test]
+    fn the_last_message_says_which_log_was_read_and_goes_alone() {
+        let mut packer = packer(1);
+        packer.push(&barrier(1), ms(0)).unwrap();
+        let changed = SeenLog { position: LogPosition(9), digest: LogDigest([3; 16]) };
+        let last = packer.last_append(7, &changed);
+        let message = Message::decode(&last.message).unwrap();
+        assert_eq!(
+            (message.author, message.seen, &message.records[..]),
+            (AUTHOR, changed, &[barrier(7)][..])
+        );
+        assert_eq!(
+            packer.answered(WAIT, last.id, Err(LogError::UnknownOutcome)),
+            None,
+            "nobody waits for it"
+        );
+        assert_eq!(due(&mut packer, WAIT), [(2, vec![1])], "an attempt has a number of its own");
+    }
+
+    #[test]
+    fn planted_bugs_are_found() {
+        let same_bytes = without_an_answer_the_same_bytes_go_out_again_later_and_later;
+        let limit = messages_under_way_are_limited_and_an_answer_makes_room;
+        assert_found(
+            Bug::RefusedAppendDropped,
+            what_the_log_refuses_goes_out_again,
+            "refused, and sent again",
+        );
+        assert_found(Bug::ResealedOnResend, same_bytes, "the bytes of the first attempt");
+        assert_found(Bug::InFlightUnlimited, limit, "two are full, one is open");
+        assert_found(Bug::ArrivalIgnored, what_was_read_from_the_log_is_not_sent_again, "it was read");
     }
 }

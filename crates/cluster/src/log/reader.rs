@@ -16,27 +16,51 @@
 //!   read again. If it is not reproduced, this node is; else the author is.
 //! - So it is when an append is answered with a position where something else was applied.
 //!
-//! So a loss is found at once if its log breaks off its streams, and within a second if fewer than 16 messages follow.
-//! A loss that the log itself does not notice, and that more messages follow by then, is found as soon as a node reads those
-//! that took the place of others: its own messages name another digest. Until then nodes agree on what the log had.
+//! A log that fails is named, [`ReadError::LogChanged`], and the node stops: nodes never serve two histories. Before it stops
+//! it appends what it read ([`LogReader::changed_log`]), so that others read again, too. A log that passes though somebody
+//! claimed otherwise gives an alarm, and reading goes on; the node appends a barrier, so that whoever made the claim learns
+//! of it.
 //!
-//! A log that fails is named, [`ReadError::LogChanged`], and the node stops: nodes never serve two histories. A log that
-//! passes though somebody claimed otherwise gives an alarm, and reading goes on.
+//! # How a loss is found
+//!
+//! A loss takes the messages from some position x on, and others may take their positions. A node is *old* if it had applied
+//! one of them, and *new* if it reads the log as it is now.
+//!
+//! - If the stream of an old node breaks off, the node finds the loss before it gives another message: the newest 16 come
+//!   first, and the lost ones are the newest. [`SharedLog`] demands that streams break off.
+//! - If it goes on, and fewer than 16 messages follow, the node finds the loss within a second, for the same reason.
+//! - If more follow, they are what is read again, and they are the same. Then claims tell. A digest contains the one
+//!   before, so those of old and new nodes differ for good, and each message whose author had applied anything from x on
+//!   claims one of the two. The first such message that a node of the other kind reads makes it read its window again; an
+//!   old node stops, a new one gives an alarm and answers by a barrier, at which the old author stops. Only messages that were
+//!   under way when x was lost come before. So two nodes that differ find out as soon as one reads the other.
+//! - If every node is old, their claims agree, and what they commit is refused by whoever reads the log later. Here the
+//!   answers tell: an append that took the position of a lost message is answered with it, its author reads its window again,
+//!   stops, and says why. This fails if none of these appends is answered, or if the positions stay empty. Then the
+//!   nodes go on until one starts from a checkpoint before x, and is new.
+//!
+//! A claim is not judged further back than the window and the log reach. Of two nodes that parted before, each finds its log
+//! as it was, gives an alarm and refuses the other, and somebody must look at both.
 //!
 //! A message that is in the log twice is read twice. Certification recognises its records, and counts the message: a reader
 //! that left it out would move the floor on one node and not on the others.
 //!
-//! Cost: 16 messages a second, and a node that saw another log costs each reader one pass over its window. Source: the
-//! model of the cluster's protocol, which showed that overlap, digests and positions are all needed.
+//! # Cost
+//!
+//! 16 messages a second. An author who saw another log costs each reader one pass over its window, however much it writes:
+//! once its claim was found wrong, later ones say nothing new.
+//!
+//! Source: the model of the cluster's protocol, which showed that overlap, digests and positions are all needed.
 
 use crate::digest::{DigestWindow, LogComparison, OVERLAP, SeenLog};
 use crate::key_hash::graph_salt::GraphSalt;
 use crate::log::shared_log::{LogError, LogMessage, SharedLog};
 use crate::log_position::LogPosition;
+use crate::planted::{Bug, planted};
 use crate::record::message::Message;
-use crate::record_id::Author;
+use crate::record_id::{Author, NodeId};
 use evergraph_graph::bytes::DecodeError;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,7 +76,8 @@ const RECONNECT_WAIT: Duration = Duration::from_millis(50);
 pub enum ReadEvent {
     /// The next message, which is applied before anything else is read.
     Message(ReadMessage),
-    /// Somebody claimed another log, and this one was read again and found to be the one that was applied.
+    /// Somebody claimed another log, and this one was read again and found to be the one that was applied. The node
+    /// appends a barrier, so that its claim reaches the other.
     Alarm(LogAlarm),
 }
 
@@ -148,9 +173,19 @@ pub struct LogReader {
     suspicions: Vec<LogAlarm>,
     /// Claims that were found wrong, until they are told.
     alarms: VecDeque<LogAlarm>,
-    /// The claim that was found wrong last: its message is read nevertheless.
-    refuted: Option<LogAlarm>,
+    /// Authors whose claims were found wrong: their messages are read nevertheless. At most one incarnation of each node.
+    refuted: BTreeMap<NodeId, RefutedAuthor>,
+    /// The log up to the first message that was found to differ.
+    changed_log: Option<SeenLog>,
     failure: Option<LogError>,
+}
+
+/// An author who applied another log: whatever it claims from there on differs as well, since digests are chained.
+#[derive(Clone, Copy, Debug)]
+struct RefutedAuthor {
+    incarnation: u32,
+    /// What it had applied when its claim was found wrong.
+    position: LogPosition,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -173,7 +208,8 @@ impl LogReader {
             begin_at: Duration::ZERO,
             suspicions: Vec::new(),
             alarms: VecDeque::new(),
-            refuted: None,
+            refuted: BTreeMap::new(),
+            changed_log: None,
             failure: None,
         }
     }
@@ -182,7 +218,8 @@ impl LogReader {
     /// that are read again. The log may be trimmed to the first that any node needs.
     #[must_use]
     pub fn needed_from(saved: &DigestWindow) -> LogPosition {
-        saved.first_again(OVERLAP)
+        let first = saved.first_again(OVERLAP);
+        if planted(Bug::NeededFromTooHigh) { first.next() } else { first }
     }
 
     /// The next message or alarm; `None` if the log has nothing more at present, or cannot be read ([`LogReader::failure`]).
@@ -205,7 +242,8 @@ impl LogReader {
                 return Ok(Some(ReadEvent::Alarm(alarm)));
             }
             if self.is_due(now) {
-                let count = if self.suspicions.is_empty() { OVERLAP } else { usize::MAX };
+                let overlap = if planted(Bug::NothingReadAgain) { 0 } else { OVERLAP };
+                let count = if self.suspicions.is_empty() { overlap } else { usize::MAX };
                 self.begin(applied.first_again(count), applied, log);
             }
             let Some(stream) = self.stream else { return Ok(None) };
@@ -231,6 +269,9 @@ impl LogReader {
     }
 
     /// Compares the answer to an append, whose message has the bytes `message`, with what was applied at that position.
+    ///
+    /// A position that was not applied yet, or is forgotten, says nothing. Should the message not come, its records are
+    /// cancelled by those who wait for them.
     pub fn check_answer(
         &mut self,
         position: LogPosition,
@@ -238,10 +279,19 @@ impl LogReader {
         applied: &DigestWindow,
         now: Duration,
     ) {
-        let is_applied = position <= applied.last().position;
-        if is_applied && applied.is_unchanged(self.salt, position, message) != Some(true) {
+        let is_other = || applied.is_unchanged(self.salt, position, message) != Some(true);
+        if applied.covers(position) && is_other() && !planted(Bug::AnswerUncompared) {
             self.suspect(LogAlarm::LostAppend { position }, now);
         }
+    }
+
+    /// After [`ReadError::LogChanged`]: the log up to the message that differs, as it was read; `None` if it has none there.
+    ///
+    /// The node says so before it stops ([`Packer::last_append`](crate::log::packer::Packer::last_append)): whoever applied
+    /// what this node did reads its own log again.
+    #[must_use]
+    pub fn changed_log(&self) -> Option<SeenLog> {
+        self.changed_log
     }
 
     /// When the reader does something next, if the log has nothing before.
@@ -262,6 +312,7 @@ impl LogReader {
 
     fn begin<L: SharedLog + ?Sized>(&mut self, first: LogPosition, applied: &DigestWindow, log: &mut L) {
         log.read_from(first, applied.last().position);
+        self.changed_log = None;
         let before = LogPosition(first.0.saturating_sub(1));
         // Between two messages there may be gaps: those of the window count.
         let compared = if applied.next_after(before).is_none() { applied.last().position } else { before };
@@ -274,9 +325,13 @@ impl LogReader {
             stream.ends_at = Some(now + REREAD_INTERVAL);
         }
         self.failure = None;
-        let is_of_a_message = |alarm: &&LogAlarm| matches!(alarm, LogAlarm::OtherAuthor { .. });
-        self.refuted = self.suspicions.iter().rfind(is_of_a_message).copied().or(self.refuted);
-        self.alarms.extend(self.suspicions.drain(..));
+        for alarm in self.suspicions.drain(..) {
+            if let LogAlarm::OtherAuthor { author, seen, .. } = alarm {
+                let refuted = RefutedAuthor { incarnation: author.incarnation, position: seen.position };
+                self.refuted.insert(author.node, refuted);
+            }
+            self.alarms.push_back(alarm);
+        }
     }
 
     /// Compares a message with what was applied; returns one that is new.
@@ -287,19 +342,24 @@ impl LogReader {
         now: Duration,
     ) -> Result<Option<ReadMessage>, ReadError> {
         let LogMessage { position, bytes } = message;
-        let Some(stream) = &mut self.stream else { return Ok(None) };
+        let Some(Stream { compared, .. }) = self.stream else { return Ok(None) };
         if position == LogPosition::START || position > LogPosition::MAX {
             return Err(ReadError::InvalidPosition { position });
         }
-        if let Some(expected) = applied.next_after(stream.compared)
+        let changed = |position, change| Err(ReadError::LogChanged { position, change });
+        // Everything up to `compared` is the same, and this is the next message, or one that came before.
+        let before = compared.min(LogPosition(position.0 - 1));
+        if let Some(expected) = applied.next_after(compared)
             && position > expected
+            && !planted(Bug::MissingUnnoticed)
         {
-            return Err(ReadError::LogChanged { position: expected, change: LogChange::Missing });
+            self.changed_log = applied.branch(self.salt, before, position, &bytes);
+            return changed(expected, LogChange::Missing);
         }
         if position <= applied.last().position {
             let change = match applied.is_unchanged(self.salt, position, &bytes) {
                 Some(true) => {
-                    stream.compared = stream.compared.max(position);
+                    self.advance(position);
                     return Ok(None);
                 }
                 Some(false) => LogChange::Replaced,
@@ -307,16 +367,48 @@ impl LogReader {
                 // Older than all that is remembered.
                 None => return Ok(None),
             };
-            return Err(ReadError::LogChanged { position, change });
+            self.changed_log = applied.branch(self.salt, before, position, &bytes);
+            return changed(position, change);
         }
         let message = Message::decode(&bytes).map_err(|cause| ReadError::Corrupt { position, cause })?;
-        let claim = LogAlarm::OtherAuthor { position, author: message.author, seen: message.seen };
-        if applied.compare(&message.seen) == LogComparison::Other && self.refuted != Some(claim) {
-            self.suspect(claim, now);
+        if !self.believes(position, &message, applied, now) {
             return Ok(None);
         }
-        stream.compared = position;
+        self.advance(position);
         Ok(Some(ReadMessage { position, message, bytes }))
+    }
+
+    /// Everything up to `position` has come.
+    fn advance(&mut self, position: LogPosition) {
+        if let Some(stream) = &mut self.stream {
+            stream.compared = stream.compared.max(position);
+        }
+    }
+
+    /// Whether a message may be given: its author saw this log, or was found wrong. If not, the window is read again, and the
+    /// message after it.
+    fn believes(
+        &mut self,
+        position: LogPosition,
+        message: &Message,
+        applied: &DigestWindow,
+        now: Duration,
+    ) -> bool {
+        let (author, seen) = (message.author, message.seen);
+        let is_same_author = |refuted: &RefutedAuthor| refuted.incarnation == author.incarnation;
+        let refuted = self.refuted.get(&author.node).copied().filter(is_same_author);
+        match applied.compare(&seen) {
+            LogComparison::Other if refuted.is_none() && !planted(Bug::ClaimUncompared) => {
+                self.suspect(LogAlarm::OtherAuthor { position, author, seen }, now);
+                return false;
+            }
+            // It saw this log after all: the log had lost something, and got the same again.
+            LogComparison::Same if refuted.is_some_and(|refuted| refuted.position <= seen.position) => {
+                self.refuted.remove(&author.node);
+            }
+            LogComparison::Same | LogComparison::Other | LogComparison::Forgotten => {}
+        }
+        true
     }
 
     fn failed<L: SharedLog + ?Sized>(
@@ -329,7 +421,7 @@ impl LogReader {
         let began = self.stream.take();
         self.begin_at = now;
         match error {
-            LogError::LostSuffix { end, .. } => {
+            LogError::LostSuffix { end, .. } if !planted(Bug::LostSuffixIgnored) => {
                 let (position, change) = (applied.last().position, LogChange::Shorter { end });
                 return Err(ReadError::LogChanged { position, change });
             }
@@ -344,7 +436,7 @@ impl LogReader {
                     return Ok(());
                 }
             }
-            LogError::Unavailable { .. } | LogError::UnknownOutcome => {}
+            LogError::LostSuffix { .. } | LogError::Unavailable { .. } | LogError::UnknownOutcome => {}
         }
         self.begin_at = now + RECONNECT_WAIT;
         self.failure = Some(error);
@@ -420,7 +512,9 @@ mod tests {
     use super::*;
     use crate::digest::LogDigest;
     use crate::log::memory::{LogFaults, MemoryLog, MemoryLogClient, OneIn, OpenStreams};
+    use crate::log::packer::{Packer, PackerLimits};
     use crate::log::shared_log::{AppendId, EndId, LogAnswer};
+    use crate::planted::assert_found;
     use crate::record::body::{Record, RecordBody};
     use crate::record::message::MessageBuilder;
     use crate::record_id::NodeId;
@@ -463,6 +557,10 @@ mod tests {
                 Ok(Some(LogMessage { position: LogPosition(*position), bytes }))
             });
             Self { says: says.collect(), reads: Vec::new() }
+        }
+
+        fn add(&mut self, messages: &[LogMessage]) {
+            self.says.extend(messages.iter().cloned().map(|message| Ok(Some(message))));
         }
     }
 
@@ -709,6 +807,70 @@ mod tests {
     }
 
     #[test]
+    fn an_author_of_another_log_costs_one_pass_however_much_it_writes() {
+        let at = |number, seen| LogMessage { position: LogPosition(number), bytes: message(number, seen) };
+        let other = |position| SeenLog { position: LogPosition(position), digest: LogDigest([9; 16]) };
+        let applied: Vec<_> = (1..=20).map(|position| at(position, SeenLog::START)).collect();
+        let claims: Vec<_> = (21..=25).map(|position| at(position, other(position - 1))).collect();
+        let mut node = Node::of(&log_of(1..=20)).restarted();
+        let mut log = ScriptedLog::default();
+        // What is read again, and a claim; then the window, and what its author writes.
+        for messages in [&applied[4..], &claims[..1], &applied[..], &claims[..]] {
+            log.add(messages);
+        }
+        node.read(0, &mut log).unwrap();
+        assert_eq!(log.reads, [(5, 20), (1, 20)]);
+        assert_eq!((node.alarms.len(), &node.numbers[..]), (1, &[21, 22, 23, 24, 25][..]));
+
+        // It saw this log after all: what it claims next counts again.
+        let same = at(26, node.applied.last());
+        let claim = [at(27, other(26))];
+        let window = [&applied[..], &claims[..], &[same][..]].concat();
+        for messages in [&window[25..], &claim[..], &window[..], &claim[..]] {
+            log.add(messages);
+        }
+        node.read(0, &mut log).unwrap();
+        assert_eq!(log.reads[2..], [(1, 26)]);
+        assert_eq!((node.alarms.len(), node.numbers.last()), (2, Some(&27)));
+    }
+
+    #[test]
+    fn a_loss_that_many_messages_follow_is_found_by_the_first_author_who_read_them() {
+        let log = log_of(1..=25);
+        let (mut node, mut client) = connected(&log);
+        log.lose_suffix(2, OpenStreams::GoOn);
+        append(&log, 26..=50);
+        node.read(10, &mut client).unwrap();
+        assert_eq!(node.read(1000, &mut client), Ok(()), "the newest 16 are the same");
+        assert_eq!(node.numbers.last(), Some(&50));
+        let author = Node::of(&log);
+        log.connect().append(AppendId(1), message(51, author.applied.last()));
+        assert_eq!(node.read(1001, &mut client), changed(24, LogChange::Replaced));
+        let read = node.reader.changed_log().unwrap();
+        assert_eq!((read.position, Some(read.digest)), (LogPosition(24), author.applied.at(read.position)));
+    }
+
+    #[test]
+    fn a_node_that_finds_a_loss_by_an_answer_tells_those_who_had_applied_the_same() {
+        let log = log_of(1..=25);
+        let (mut node, mut client) = connected(&log);
+        let (mut other, mut client_of_other) = connected(&log);
+        log.lose_suffix(1, OpenStreams::GoOn);
+        append(&log, 26..=50);
+        node.read(10, &mut client).unwrap();
+        other.read(10, &mut client_of_other).unwrap();
+        assert_eq!(other.read(1000, &mut client_of_other), Ok(()), "nobody claims another log");
+        let answered = message(26, SeenLog::START);
+        node.reader.check_answer(LogPosition(25), &answered, &node.applied, ms(11));
+        assert_eq!(node.read(11, &mut client), changed(25, LogChange::Replaced));
+        let read = node.reader.changed_log().unwrap();
+        let last = Packer::new(AUTHOR, PackerLimits::default()).last_append(51, &read);
+        log.connect().append(last.id, last.message);
+        assert_eq!(other.read(1001, &mut client_of_other), changed(25, LogChange::Replaced));
+        assert!(Node::of(&log).alarms.is_empty(), "it is the log as it is");
+    }
+
+    #[test]
     fn a_log_that_an_author_saw_further_than_it_is_other() {
         let log = log_of([1]);
         let (mut node, mut client) = connected(&log);
@@ -731,7 +893,7 @@ mod tests {
         assert_ne!(node.reader.next_step_at(), Some(ms(10)), "nothing is wrong");
         check(&mut node, 7, 8);
         check(&mut node, 7, 8);
-        assert_eq!(node.reader.next_step_at(), Some(ms(10)));
+        assert_eq!(node.reader.next_step_at(), Some(ms(10)), "another message is there");
         node.read(10, &mut client).unwrap();
         assert_eq!(node.alarms, [LogAlarm::LostAppend { position: LogPosition(7) }]);
 
@@ -740,6 +902,33 @@ mod tests {
         append(&log, [99]);
         check(&mut node, 20, 99);
         assert_eq!(node.read(11, &mut client), changed(20, LogChange::Replaced));
+    }
+
+    #[test]
+    fn an_answer_says_nothing_once_its_position_is_forgotten() {
+        let mut node = Node::of(&log_of(1..=40));
+        node.applied.forget_before(LogPosition::MAX);
+        let other = message(99, SeenLog::START);
+        for (position, step_at) in [(1, 1000), (23, 1000), (24, 1000), (25, 10)] {
+            node.reader.check_answer(LogPosition(position), &other, &node.applied, ms(10));
+            assert_eq!(node.reader.next_step_at(), Some(ms(step_at)), "{position}");
+        }
+    }
+
+    #[test]
+    fn planted_bugs_are_found() {
+        let within_a_second = a_loss_that_no_connection_notices_is_found_within_a_second;
+        let all_again = what_is_read_again_is_all_that_was_applied_and_nothing_else;
+        let answer = an_answer_is_compared_with_what_was_applied_there;
+        let author = an_author_of_another_log_is_told_from_a_log_that_changed;
+        let restored = a_log_restored_from_an_older_copy_is_named;
+        let checkpoint = a_checkpoint_needs_the_log_from_what_is_read_again;
+        assert_found(Bug::NothingReadAgain, within_a_second, "Replaced");
+        assert_found(Bug::MissingUnnoticed, all_again, "Missing");
+        assert_found(Bug::AnswerUncompared, answer, "another message is there");
+        assert_found(Bug::ClaimUncompared, author, "OtherAuthor");
+        assert_found(Bug::LostSuffixIgnored, restored, "Shorter");
+        assert_found(Bug::NeededFromTooHigh, checkpoint, "LogPosition(5)");
     }
 
     #[test]

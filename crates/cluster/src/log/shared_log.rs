@@ -96,6 +96,9 @@ pub enum LogError {
 ///   way at once may change their order. One that begins after another was answered lies behind it.
 /// - A message may be in the log twice.
 /// - A stream gives every message from its beginning on, in order, each once. It may end with an error at any time.
+/// - A stream ends with `Unavailable` when its connection breaks, when another server takes it over, and when its server was
+///   silent for longer than a request may take: servers without news say so. It never goes on by itself elsewhere, where
+///   messages may be missing.
 /// - `Unavailable` as the answer to an append means that it will never happen. Whoever cannot be certain answers
 ///   `UnknownOutcome`: an append that the network took and that nobody answered is one.
 ///

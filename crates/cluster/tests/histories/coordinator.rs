@@ -131,8 +131,7 @@ impl World {
             let part = written(&ahead, &inserted, TransactionPart::default());
             let record = self.new_id(node).number;
             let body = RecordBody::Part { of: id.number, place: parts, part };
-            let draft = self.draft(node, Record { number: record, body });
-            self.flight.insert(0, draft);
+            self.send_ahead(node, Record { number: record, body });
             parts += 1;
         }
         last = written(&writes, &inserted, last);
@@ -143,6 +142,9 @@ impl World {
 
     /// Some wait for others and go in one message.
     fn enqueue(&mut self, node: usize, record: Record) {
+        if let Some(driver) = &mut self.driver {
+            return driver.push(node, &record);
+        }
         let (author, seen) = (self.author(node), self.seen(node));
         let takes_more = |draft: &Draft| {
             let are_transactions =

@@ -7,11 +7,18 @@ use crate::run::{ClientOutcome, Run, Verdict};
 use crate::tally::Tally;
 use crate::world::World;
 use evergraph_cluster::certification::outcome::Outcome;
+use evergraph_cluster::log::memory::OpenStreams;
 use evergraph_cluster::record::body::{Record, RecordBody};
 use evergraph_graph::timestamp::Timestamp;
+use std::time::Duration;
 
 /// Messages of a log, at most: a history ends.
 const MESSAGES: usize = 4000;
+
+/// Rounds in which everybody catches up; of the crate's log nobody writes in the last ones, and a round has a length.
+const ROUNDS: usize = 40;
+const QUIET_ROUNDS: usize = 5;
+const ROUND: Duration = Duration::from_millis(100);
 
 impl World {
     /// Plays so many events, then lets everybody catch up, and judges.
@@ -25,16 +32,24 @@ impl World {
         }
         // Everybody comes back, everything that is under way arrives.
         self.nodes.iter_mut().filter(|node| !node.is_up).for_each(Node::restart);
-        for round in 0..40 {
+        if let Some(driver) = &self.driver {
+            driver.end_faults();
+        }
+        let writing = if self.driver.is_some() { ROUNDS - QUIET_ROUNDS } else { ROUNDS };
+        for round in 0..ROUNDS {
             while !self.flight.is_empty() && self.log.len() < MESSAGES {
                 self.deliver();
             }
-            if round < 3 || self.is_lost {
+            if round < 3 || (self.is_lost && round < writing) {
                 for n in self.alive() {
                     let number = self.new_id(n).number;
                     self.send(n, number, RecordBody::Barrier);
                 }
             }
+            if self.is_lost && round < writing {
+                self.witness();
+            }
+            self.pass(ROUND);
             (0..NODES).for_each(|n| self.catch_up(n));
             self.ask_for(|_| true);
             self.settle()?;
@@ -62,6 +77,8 @@ impl World {
 
     fn counted(&self) -> Tally {
         let mut tally = self.tally;
+        let is_undecided = |n: &usize| !self.nodes[*n].is_stopped && self.is_undecided(*n);
+        tally.undecided = (0..NODES).filter(is_undecided).count() as u64;
         for verdict in self.verdicts.values() {
             match verdict {
                 Verdict::Committed => tally.committed += 1,
@@ -139,6 +156,9 @@ impl World {
 
     /// The log gets a message, or two of it, or none.
     fn deliver(&mut self) {
+        if self.driver.is_some() {
+            return self.pass_a_little();
+        }
         if self.flight.is_empty() {
             return;
         }
@@ -185,8 +205,11 @@ impl World {
         }
     }
 
-    /// No acknowledgement came: the same message is sent again.
+    /// No acknowledgement came: the same message is sent again. Packers do so by themselves.
     fn send_again(&mut self) {
+        if self.driver.is_some() {
+            return self.pass_in_silence();
+        }
         let is_waiting = |r: &usize| {
             let run = &self.runs[*r];
             run.is_active && !run.is_orphan && run.sent.is_some() && run.resends < 2
@@ -222,6 +245,16 @@ impl World {
     /// The log is trimmed to what every checkpoint has; the judge needs what was written after a loss.
     fn trim(&mut self) {
         if self.is_lost {
+            return;
+        }
+        if let Some(driver) = &mut self.driver {
+            // After a loss somebody reads it from the beginning.
+            let needed = self.nodes.iter().map(|node| node.saved.needed_from).min();
+            if let Some(first) = needed
+                && !self.is_lossy
+            {
+                driver.trim(first);
+            }
             return;
         }
         let saved = || self.nodes.iter().map(|node| node.saved.messages);
@@ -336,20 +369,29 @@ impl World {
         node.is_up = false;
         node.incarnation += 1;
         node.free_rows.clear();
+        let author = self.author(n);
+        if let Some(driver) = &mut self.driver {
+            driver.reconnect(n, author);
+        }
     }
 
     /// The log engine loses what it acknowledged.
     fn lose(&mut self) {
         if self.is_lossy && !self.is_lost && self.log.len() > self.start + 4 {
-            let kept = self.log.len() - 1 - self.chance.below(3);
-            self.log.truncate(kept.max(self.start));
+            let kept = (self.log.len() - 1 - self.chance.below(3)).max(self.start);
+            if let Some(driver) = &mut self.driver {
+                let streams = if self.chance.one_in(2) { OpenStreams::GoOn } else { OpenStreams::BreakOff };
+                driver.lose(kept, self.log.len() - kept, streams);
+            }
+            self.log.truncate(kept);
             self.is_lost = true;
             self.tally.lost_suffixes += 1;
         }
     }
 
     fn check_nodes(&self, last: &State) -> Result<(), String> {
-        for (n, node) in self.nodes.iter().enumerate().filter(|(_, node)| !node.is_stopped) {
+        let running = self.nodes.iter().enumerate().filter(|(_, node)| !node.is_stopped);
+        for (n, node) in running.filter(|(n, _)| !self.is_undecided(*n)) {
             if node.now.messages != self.log.len() {
                 return Err(format!("node {n} ended at {} of {}", node.now.messages, self.log.len()));
             }

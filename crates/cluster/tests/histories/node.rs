@@ -4,6 +4,7 @@ use crate::graph::{PARTITIONS, State, Writes, first_state, put};
 use evergraph_cluster::certification::certifier::{Certifier, CertifierLimits};
 use evergraph_cluster::digest::SeenLog;
 use evergraph_cluster::key_hash::graph_salt::GraphSalt;
+use evergraph_cluster::log::reader::LogReader;
 use evergraph_cluster::log_position::LogPosition;
 use evergraph_graph::timestamp::Timestamp;
 use std::collections::BTreeMap;
@@ -87,6 +88,8 @@ pub struct Checkpoint {
     certifier: Vec<u8>,
     rows_given: u32,
     pub partitions: BTreeMap<u32, Partition>,
+    /// The first message that a start from here needs.
+    pub needed_from: LogPosition,
 }
 
 impl Applied {
@@ -104,7 +107,9 @@ impl Applied {
             false => Certifier::new(SALT, limits(), self.certifier.seen()).encode(),
         };
         let partitions = self.partitions.clone();
-        Checkpoint { messages: self.messages, certifier, rows_given: self.rows_given, partitions }
+        let needed_from = LogReader::needed_from(self.certifier.digests());
+        let (messages, rows_given) = (self.messages, self.rows_given);
+        Checkpoint { messages, certifier, rows_given, partitions, needed_from }
     }
 }
 

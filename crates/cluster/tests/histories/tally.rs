@@ -17,6 +17,9 @@ pub struct Tally {
     pub lost_suffixes: u64,
     pub stops: u64,
     pub refused: u64,
+    /// Claims of another log that readers found wrong, and nodes that could not know that theirs was.
+    pub alarms: u64,
+    pub undecided: u64,
 }
 
 impl Tally {
@@ -34,6 +37,8 @@ impl Tally {
         self.lost_suffixes += other.lost_suffixes;
         self.stops += other.stops;
         self.refused += other.refused;
+        self.alarms += other.alarms;
+        self.undecided += other.undecided;
     }
 }
 
@@ -48,10 +53,11 @@ impl fmt::Display for Tally {
             f,
             "{incomplete} incomplete, {doubled} doubled records, {crashes} crashes, {copies} copies of "
         )?;
-        let Self { lost_suffixes, stops, refused, .. } = self;
+        let Self { lost_suffixes, stops, refused, alarms, undecided, .. } = self;
         write!(
             f,
-            "partitions, {lost_suffixes} lost suffixes, {stops} nodes stopped, {refused} other logs refused"
-        )
+            "partitions, {lost_suffixes} lost suffixes, {stops} nodes stopped, {refused} other logs refused, "
+        )?;
+        write!(f, "{alarms} alarms, {undecided} nodes undecided")
     }
 }

@@ -1,6 +1,7 @@
 //! World: nodes, the log, messages under way, transactions; and what a node does with the next message.
 
 use crate::chance::Chance;
+use crate::driver::Driver;
 use crate::fault::Fault;
 use crate::graph::{VERTICES, writes_of};
 use crate::node::{NODES, Node, SALT, position, snapshot};
@@ -20,13 +21,27 @@ use std::sync::Arc;
 /// Messages that are read again.
 const OVERLAP: usize = 4;
 
+/// Which log a history has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LogKind {
+    /// Its own: messages reach it in any order, however late, one at each event that delivers one, without a clock. Records
+    /// join others until then. What nodes do wrong when they read is planted here.
+    Own,
+    /// The crate's, in memory, through packers and readers.
+    Crate,
+}
+
 /// A history while it runs.
 pub struct World {
     pub chance: Chance,
     pub fault: Fault,
+    /// The log; of the crate's, also what was trimmed.
     pub log: Vec<Arc<[u8]>>,
-    /// The first message that the log still has.
+    /// The crate's log, if the history has it.
+    pub driver: Option<Driver>,
+    /// The first message that its own log still has.
     pub start: usize,
+    /// What is under way to its own log.
     pub flight: Vec<Draft>,
     pub nodes: Vec<Node>,
     pub runs: Vec<Run>,
@@ -46,13 +61,15 @@ pub struct World {
 
 impl World {
     /// The history of `seed`.
-    pub fn new(seed: u64, fault: Fault, needs_loss: bool) -> Self {
+    pub fn new(seed: u64, fault: Fault, needs_loss: bool, log: LogKind) -> Self {
         let mut chance = Chance::new(seed ^ 0xe7e2);
         let is_lossy = chance.one_in(8) || needs_loss;
+        let driver = (log == LogKind::Crate).then(|| Driver::new(&mut chance));
         Self {
             chance,
             fault,
             log: Vec::new(),
+            driver,
             start: 0,
             flight: Vec::new(),
             nodes: (0..NODES).map(Node::new).collect(),
@@ -94,10 +111,27 @@ impl World {
         self.nodes[node].now.certifier.seen()
     }
 
-    /// Puts a record on its way, alone in a message.
+    /// Puts a record on its way: to its own log alone in a message, to the crate's as its node packs it.
     pub fn send(&mut self, node: usize, number: u64, body: RecordBody) {
-        let draft = self.draft(node, Record { number, body });
-        self.flight.push(draft);
+        let record = Record { number, body };
+        match &mut self.driver {
+            Some(driver) => driver.push(node, &record),
+            None => {
+                let draft = self.draft(node, record);
+                self.flight.push(draft);
+            }
+        }
+    }
+
+    /// The same, before all that is under way.
+    pub fn send_ahead(&mut self, node: usize, record: Record) {
+        match &mut self.driver {
+            Some(driver) => driver.push(node, &record),
+            None => {
+                let draft = self.draft(node, record);
+                self.flight.insert(0, draft);
+            }
+        }
     }
 
     pub fn draft(&self, node: usize, record: Record) -> Draft {
@@ -116,7 +150,7 @@ impl World {
     }
 
     /// The digest of the log as it can be read now, after `messages`.
-    fn digest_of_log(&self, messages: usize) -> Option<LogDigest> {
+    pub fn digest_of_log(&self, messages: usize) -> Option<LogDigest> {
         // Before the trim a node relies on its own; here it looks at all of it.
         let read = self.log.get(..messages)?.iter().enumerate();
         Some(read.fold(LogDigest::START, |digest, (at, bytes)| digest.after(SALT, position(at), bytes)))
@@ -124,7 +158,13 @@ impl World {
 
     /// A node applies the next message.
     pub fn apply(&mut self, n: usize) {
-        if !self.is_alive(n) || self.nodes[n].now.messages >= self.log.len() {
+        if !self.is_alive(n) {
+            return;
+        }
+        if self.driver.is_some() {
+            return self.read_log(n);
+        }
+        if self.nodes[n].now.messages >= self.log.len() {
             return;
         }
         let next = self.nodes[n].now.messages;
@@ -143,7 +183,13 @@ impl World {
             self.tally.stops += 1;
             return;
         }
-        let decided = self.nodes[n].now.certifier.apply(position(next), message, &bytes);
+        self.take(n, message, &bytes);
+    }
+
+    /// A node decides a message, the next one of its log.
+    pub fn take(&mut self, n: usize, message: Message, bytes: &[u8]) {
+        let next = self.nodes[n].now.messages;
+        let decided = self.nodes[n].now.certifier.apply(position(next), message, bytes);
         let (mut verdicts, mut answers) = (Vec::new(), Vec::new());
         for (place, decided) in decided.into_iter().enumerate() {
             let (id, timestamp) = (decided.id, decided.timestamp);

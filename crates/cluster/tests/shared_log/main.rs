@@ -4,6 +4,7 @@
 //! delayed, refused, lost, doubled, late or without an answer. Then the faults end and everybody reads to the end:
 //!
 //! - what was acknowledged was read once, by every node, at its position or before; what wasn't, once at most;
+//! - a record that is in the log twice is there in the same bytes, and no node had more messages under way than it may;
 //! - every node read the same messages in the same order, which are those of the log, and raised no alarm.
 //!
 //! In the second half the log loses messages too, or is restored from a copy, and in the end a new node reads it from the
@@ -16,6 +17,7 @@ mod tally;
 mod world;
 
 use evergraph_cluster::log::memory::{LogFaults, OneIn, OpenStreams};
+use evergraph_cluster::planted::{Bug, with};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -82,15 +84,20 @@ proptest! {
     }
 }
 
-/// What happens in 60 scripts.
-fn tally_of(steps: impl Strategy<Value = Step>) -> Tally {
+/// So many scripts, always the same, and what each of them says.
+fn played(count: usize, steps: impl Strategy<Value = Step>) -> impl Iterator<Item = Result<Tally, String>> {
     let mut runner = TestRunner::deterministic();
     let scripts = (any::<u64>(), faults(), vec(steps, 10..80));
-    let mut tally = Tally::default();
-    for _ in 0..60 {
+    (0..count).map(move |_| {
         let (seed, faults, steps) = scripts.new_tree(&mut runner).unwrap().current();
-        tally.add(&World::new(seed, faults).play(&steps).unwrap());
-    }
+        World::new(seed, faults).play(&steps)
+    })
+}
+
+/// What happens in 60 scripts.
+fn tally_of(steps: impl Strategy<Value = Step>) -> Tally {
+    let mut tally = Tally::default();
+    played(60, steps).for_each(|script| tally.add(&script.unwrap()));
     tally
 }
 
@@ -102,4 +109,19 @@ fn everything_that_can_go_wrong_does() {
     assert!(appends.iter().chain(&others).all(|count| *count > 0), "{calm:?}");
     let lossy = tally_of(lossy_step());
     assert!([lossy.losses, lossy.stopped, lossy.ran_on].iter().all(|count| *count > 0), "{lossy:?}");
+}
+
+#[test]
+fn planted_bugs_of_the_packer_are_found_by_scripts() {
+    for (bug, message) in [
+        (Bug::RefusedAppendDropped, "its packer let it go"),
+        (Bug::ResealedOnResend, "in other bytes"),
+        (Bug::InFlightUnlimited, "messages are under way"),
+    ] {
+        let wrong = with(bug, || played(200, step()).find_map(Result::err));
+        match wrong {
+            Some(wrong) => assert!(wrong.contains(message), "{bug:?} is found otherwise: {wrong}"),
+            None => panic!("no script shows {bug:?}"),
+        }
+    }
 }

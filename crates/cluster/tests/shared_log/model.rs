@@ -85,6 +85,7 @@ impl Model {
 
     fn contents(&self, applied: &[AppliedMessage]) -> Result<Contents, String> {
         let mut contents = Contents { first: BTreeMap::new(), at: BTreeMap::new() };
+        let mut sent: BTreeMap<RecordId, &Arc<[u8]>> = BTreeMap::new();
         for AppliedMessage { position, bytes, new } in applied {
             if contents.at.last_key_value().is_some_and(|(last, _)| last >= position) {
                 return Err(format!("message {position} was applied after a later one"));
@@ -96,6 +97,9 @@ impl Model {
                 let id = RecordId { author: message.author, number: record.number };
                 if !self.pushed.contains(&id) {
                     return Err(format!("{id} is in the log, and nobody pushed it"));
+                }
+                if *sent.entry(id).or_insert(bytes) != bytes {
+                    return Err(format!("{id} was sent again in other bytes"));
                 }
                 if let Entry::Vacant(entry) = contents.first.entry(id) {
                     entry.insert(*position);

@@ -29,6 +29,8 @@ pub struct Node {
     /// Numbers that it gave to records, and to questions for the end.
     records: u64,
     questions: u64,
+    /// Appends that were not answered yet.
+    under_way: usize,
     client: MemoryLogClient,
     packer: Packer,
     reader: LogReader,
@@ -67,6 +69,7 @@ impl Node {
             author,
             records: 0,
             questions: 0,
+            under_way: 0,
             client: log.connect(),
             packer: packer(author),
             reader: LogReader::new(SALT),
@@ -128,17 +131,36 @@ impl Node {
             match self.reader.read(now, self.certifier.digests(), &mut self.client) {
                 Ok(None) => break,
                 Ok(Some(ReadEvent::Message(read))) => self.apply(read, tally),
-                Ok(Some(ReadEvent::Alarm(_))) => tally.alarms += 1,
+                Ok(Some(ReadEvent::Alarm(_))) => {
+                    tally.alarms += 1;
+                    // Whoever made the claim learns which log there is.
+                    self.push(1, 0, now, model, tally);
+                }
                 Err(error) => {
                     self.stopped = Some(error);
+                    self.say_what_was_read(model);
                     return Ok(());
                 }
             }
         }
         while let Some(due) = self.packer.next_append(now, &self.certifier.seen()) {
             self.client.append(due.id, due.message);
+            self.under_way += 1;
         }
-        Ok(())
+        match self.under_way {
+            0..=MESSAGES_MAX => Ok(()),
+            count => Err(format!("{count} messages are under way")),
+        }
+    }
+
+    /// It stops: those who applied the same read their logs again.
+    fn say_what_was_read(&mut self, model: &mut Model) {
+        if let Some(changed) = self.reader.changed_log() {
+            self.records += 1;
+            model.push(RecordId { author: self.author, number: self.records });
+            let last = self.packer.last_append(self.records, &changed);
+            self.client.append(last.id, last.message);
+        }
     }
 
     fn answered(
@@ -150,6 +172,7 @@ impl Node {
     ) -> Result<(), String> {
         match answer {
             LogAnswer::Append { id, result } => {
+                self.under_way -= 1;
                 match &result {
                     Err(LogError::UnknownOutcome) => tally.unknown += 1,
                     Err(_) => tally.refused += 1,
@@ -212,7 +235,7 @@ impl Node {
     /// Loses its memory, and starts from its checkpoint.
     pub fn kill(&mut self, log: &MemoryLog) {
         self.author.incarnation += 1;
-        (self.records, self.questions) = (0, 0);
+        (self.records, self.questions, self.under_way) = (0, 0, 0);
         self.client = log.connect();
         self.packer = packer(self.author);
         self.reader = LogReader::new(SALT);

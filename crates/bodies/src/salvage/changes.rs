@@ -151,19 +151,47 @@ fn drop_properties(effect: &mut Effect) {
 fn effect(changes: &[Change], after: Timestamp) -> Option<Effect> {
     let later = changes.iter().filter(|change| change.timestamp > after);
     later.fold(None, |before, change| {
-        Some(match (change.operation, before) {
-            (Operation::Insert | Operation::Replace, _) => Effect::Present(change.properties.clone()),
-            (Operation::Delete, _) => Effect::Absent,
-            (Operation::Set, Some(Effect::Present(all))) => {
-                Effect::Present(all.followed_by(&change.properties).without_removals())
-            }
-            (Operation::Set, Some(Effect::Changed(changes))) => {
-                Effect::Changed(changes.followed_by(&change.properties))
-            }
-            // A log that sets what it deleted says at least that it is there.
-            (Operation::Set, None | Some(Effect::Absent)) => Effect::Changed(change.properties.clone()),
-        })
+        let properties = change.properties.clone();
+        let later = match change.operation {
+            Operation::Insert | Operation::Replace => Effect::Present(properties),
+            Operation::Delete => Effect::Absent,
+            Operation::Set => Effect::Changed(properties),
+        };
+        Some(composed(before, later))
     })
+}
+
+/// What `later` comes to after `before`, between which changes may be missing.
+fn composed(before: Option<Effect>, later: Effect) -> Effect {
+    match (before, later) {
+        (Some(Effect::Present(all)), Effect::Changed(changes)) => {
+            Effect::Present(all.followed_by(&changes).without_removals())
+        }
+        (Some(Effect::Changed(earlier)), Effect::Changed(changes)) => {
+            Effect::Changed(earlier.followed_by(&changes))
+        }
+        // Nothing before it counts. What sets properties of something deleted says at least that it is there.
+        (_, later) => later,
+    }
+}
+
+/// What `earlier` nets come to, followed by `later` ones. All ascend by key, one each.
+#[must_use]
+pub fn followed_by(mut earlier: Vec<Net>, later: Vec<Net>) -> Vec<Net> {
+    if earlier.is_empty() {
+        return later;
+    }
+    earlier.extend(later);
+    // The sort is stable: of one key the earlier net comes first.
+    earlier.sort_by_key(|net| net.key);
+    earlier.dedup_by(|later, earlier| {
+        let is_same = later.key == earlier.key;
+        if is_same {
+            earlier.effect = composed(Some(earlier.effect.clone()), later.effect.clone());
+        }
+        is_same
+    });
+    earlier
 }
 
 /// The net of an edge of which nothing is there to be changed: it is there, with what was set at least.
@@ -175,5 +203,51 @@ pub fn settle(net: &mut Net, is_there: bool) -> bool {
             true
         }
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evergraph_graph::id::KeyId;
+    use evergraph_graph::value::Value;
+
+    fn properties(list: &[(u16, Option<i64>)]) -> Properties {
+        list.iter().map(|(key, value)| (KeyId(*key), value.map(Value::I64))).collect()
+    }
+
+    #[test]
+    fn nets_of_runs_are_followed_by_those_of_the_log_key_by_key() {
+        let nets = |list: &[(u64, Effect)]| -> Vec<Net> {
+            list.iter().map(|(key, effect)| net(RecordKey(*key), effect.clone())).collect()
+        };
+        let (both, second) = (properties(&[(1, Some(1)), (2, Some(2))]), properties(&[(2, None)]));
+        let run = nets(&[
+            (1, Effect::Present(both.clone())),
+            (2, Effect::Changed(both.clone())),
+            (4, Effect::Absent),
+            (5, Effect::Present(both.clone())),
+            (7, Effect::Absent),
+        ]);
+        let log = nets(&[
+            (1, Effect::Changed(second.clone())),
+            (2, Effect::Changed(second.clone())),
+            (3, Effect::Absent),
+            (4, Effect::Changed(second.clone())),
+            (5, Effect::Absent),
+            (8, Effect::Present(second.clone())),
+        ]);
+        let expected = nets(&[
+            (1, Effect::Present(properties(&[(1, Some(1))]))),
+            (2, Effect::Changed(properties(&[(1, Some(1)), (2, None)]))),
+            (3, Effect::Absent),
+            (4, Effect::Changed(second.clone())),
+            (5, Effect::Absent),
+            (7, Effect::Absent),
+            (8, Effect::Present(second)),
+        ]);
+        assert_eq!(followed_by(run.clone(), log.clone()), expected);
+        assert_eq!(followed_by(Vec::new(), log.clone()), log);
+        assert_eq!(followed_by(run.clone(), Vec::new()), run);
     }
 }

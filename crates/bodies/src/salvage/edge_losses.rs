@@ -5,6 +5,9 @@
 //! an edge came from the in side     `edge_property`: its properties lay on the out side
 //! a column doesn't verify           `edge_property`: of the edges that have no newer value
 //! a part of the in side is lost     nothing: the out side has its edges
+//! runs of the out side are lost     `edges`, if parts or runs of the in side are lost too; `edge_property`, if there are
+//!                                   properties, which may be as they were before; else nothing
+//! runs of the in side are lost      nothing
 //! an end isn't there                `loose_edges`
 //! both sides differ                 `edges`
 //! ```
@@ -13,8 +16,10 @@ use std::collections::BTreeMap;
 
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::id::{Direction, GroupId, TypeId};
+use evergraph_graph::timestamp::Timestamp;
 
 use crate::salvage::changes::Changes;
+use crate::salvage::finding::LostRuns;
 use crate::salvage::sides::{Part, Side, Sides};
 use evergraph_storage::salvage::loss::{IdRange, Loss, LossKind, ids};
 
@@ -53,18 +58,29 @@ impl SideComparison<'_> {
     pub fn losses(&self) -> Vec<Loss> {
         let others = merged(
             parts(self.incoming)
-                .filter(|(_, part)| part.known.is_none())
+                .filter(|(_, part)| part.is_in_doubt())
                 .map(|(side, part)| side.ids(part, self.changes)),
         );
         let mut losses: Vec<Loss> = self.of_groups_without_lists().collect();
         for (side, part) in parts(self.out) {
             self.of_out_part(side, part, &others, &mut losses);
         }
-        losses.extend(parts(self.incoming).filter_map(|(side, part)| self.of_in_part(side, part)));
+        losses.extend(parts(self.incoming).flat_map(|(side, part)| self.of_in_part(side, part)));
         losses.extend(self.between(LossKind::LooseEdges, "an end of them is missing", &self.counts.loose));
         let text = "one of their sides has them and the other has not, as of the same commit";
         losses.extend(self.between(LossKind::Edges, text, &self.counts.differing));
         losses
+    }
+
+    /// The oldest commit that edges or their properties may be as of, since runs are lost; `None` if none are older than
+    /// the rest.
+    #[must_use]
+    pub fn stale_through(&self) -> Option<Timestamp> {
+        let are_in_doubt = |sides| parts(sides).any(|(_, part)| part.is_in_doubt());
+        let is_out_stale = self.has_properties() || are_in_doubt(self.incoming);
+        let out = known_before_lost_runs(self.out).filter(|_| is_out_stale);
+        let is_in_stale = are_in_doubt(self.out);
+        out.chain(known_before_lost_runs(self.incoming).filter(|_| is_in_stale)).min()
     }
 
     /// Groups without a list of the type on the out side, although the in side has edges.
@@ -91,10 +107,31 @@ impl SideComparison<'_> {
                 Loss { others: others.to_vec(), ..of_part(LossKind::Edges, &text) }
             });
         }
+        if let Some(runs) = &part.lost_runs {
+            let loss = |kind, text| of_runs(of_part(kind, ""), runs, text);
+            // Properties of a part that is lost are counted below.
+            let has_properties = self.has_properties() && part.known.is_some();
+            if !others.is_empty() {
+                let text = "those whose in side is damaged too are missing, or as they were before";
+                losses.push(Loss { others: others.to_vec(), ..loss(LossKind::Edges, text) });
+            }
+            if has_properties {
+                let text = "properties are as they were before, unless something newer sets them";
+                losses.push(loss(LossKind::EdgeProperty, text));
+            }
+            if others.is_empty() && !has_properties {
+                losses.push(loss(LossKind::Nothing, "the in side has the edges"));
+            }
+        }
         let without = added + part.incomplete;
         if self.has_properties() && without > 0 {
             let text = "the out side, where they lie, is damaged or too old";
-            losses.push(Loss { count_max: Some(without), ..of_part(LossKind::EdgeProperty, text) });
+            let loss = Loss { count_max: Some(without), ..of_part(LossKind::EdgeProperty, text) };
+            losses.push(match &part.lost_runs {
+                // Its body is whole.
+                Some(runs) if part.known.is_some() => loss.at(&runs.damage),
+                _ => loss,
+            });
         }
         for (column, without) in &part.lost {
             let text = "its values are damaged, except newer ones from the log";
@@ -108,10 +145,13 @@ impl SideComparison<'_> {
         }
     }
 
-    fn of_in_part(&self, side: &Side, part: &Part) -> Option<Loss> {
-        let damage = part.damage.as_ref().filter(|_| part.known.is_none())?;
-        let text = format!("{}; what the out side has was taken from there", damage.problem);
-        Some(self.of_part(side, part, Direction::In, LossKind::Nothing, &text))
+    fn of_in_part(&self, side: &Side, part: &Part) -> impl Iterator<Item = Loss> {
+        let of_part = |problem: &str| self.of_part(side, part, Direction::In, LossKind::Nothing, problem);
+        let text = "what the out side has was taken from there";
+        let damage = part.damage.as_ref().filter(|_| part.known.is_none());
+        let lost = damage.map(|damage| of_part(&format!("{}; {text}", damage.problem)));
+        let runs = part.lost_runs.as_ref().map(|runs| of_runs(of_part(""), runs, text));
+        lost.into_iter().chain(runs)
     }
 
     fn between<'a>(
@@ -165,6 +205,18 @@ impl SideComparison<'_> {
 
 fn parts(sides: &Sides) -> impl Iterator<Item = (&Side, &Part)> {
     sides.values().flat_map(|side| side.parts.iter().map(move |part| (side, part)))
+}
+
+/// `loss` of runs that are lost.
+fn of_runs(loss: Loss, runs: &LostRuns, text: &str) -> Loss {
+    let (first, last) = runs.commits;
+    let problem = format!("{}; {text}", runs.damage.problem);
+    Loss { problem, commits: Some((first, Some(last))), ..loss.at(&runs.damage) }
+}
+
+/// Through which commits the parts are known that lost runs, but not their body.
+fn known_before_lost_runs(sides: &Sides) -> impl Iterator<Item = Timestamp> {
+    parts(sides).filter(|(_, part)| part.lost_runs.is_some()).filter_map(|(_, part)| part.known)
 }
 
 /// Ranges that touch each other as one.

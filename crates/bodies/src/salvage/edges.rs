@@ -9,6 +9,10 @@
 //! nothing         nothing             missing: listed by the two places where it would lie
 //! ```
 //!
+//! A side that lost runs beside its body is known through the commits before them, but for edges of which something newer
+//! speaks. So the other side decides what it knows of later commits: edges that were inserted in those runs stay, and those
+//! that were deleted go. Where both sides lost runs, edges are as they were before: listed by the two places.
+//!
 //! Then edges go whose ends aren't there. What is told of it is in
 //! [`edge_losses`](crate::salvage::edge_losses).
 
@@ -39,6 +43,8 @@ pub struct Edges {
     pub out: BTreeMap<GroupId, EdgeBody>,
     /// The in side, by group.
     pub incoming: BTreeMap<GroupId, EdgeBody>,
+    /// The oldest commit that some edges, or properties of edges, are as of, since runs are lost.
+    pub stale_through: Option<Timestamp>,
 }
 
 impl Edges {
@@ -98,30 +104,33 @@ impl Comparison<'_> {
             self.decide(ends, is_out, is_in);
         }
         let Self { changes, edge_type, out, incoming, counts, .. } = &self;
-        losses.extend(SideComparison { changes, edge_type: *edge_type, out, incoming, counts }.losses());
+        let compared = SideComparison { changes, edge_type: *edge_type, out, incoming, counts };
+        losses.extend(compared.losses());
+        let stale_through = compared.stale_through();
         let [fix_out, fix_in] = &mut self.fixes;
         fix_in.values_mut().for_each(|nets| nets.sort_unstable_by_key(|net| net.key));
-        Edges { out: fixed(self.out, fix_out), incoming: fixed(self.incoming, fix_in) }
+        Edges { out: fixed(self.out, fix_out), incoming: fixed(self.incoming, fix_in), stale_through }
     }
 
     fn decide(&mut self, ends: Ends, is_out: bool, is_in: bool) {
         let (source, target) = (VertexId(ends.0), VertexId(ends.1));
-        let known = [(&self.out, source), (&self.incoming, target)].map(|(sides, end)| {
-            let side = sides.get(&end.group());
-            side.map_or(Some(self.through), |side| side.parts[side.part(end.row())].known)
+        let sides = [(&self.out, source, target), (&self.incoming, target, source)];
+        let known = sides.map(|(sides, own, other)| {
+            let Some(side) = sides.get(&own.group()) else { return Some(self.through) };
+            let key = RecordKey::edge(own.row(), other.0, ends.2);
+            side.parts[side.part(own.row())].known_of(key, self.through)
         });
         let groups = (source.group(), target.group());
         let stays = match (is_out, is_in) {
             (true, true) => true,
-            // One that only the log names, in a part that is lost, is known as well as the log is.
             _ => {
                 let [out, incoming] = known;
                 let (says, denies) = if is_out { (out, incoming) } else { (incoming, out) };
-                let says = says.unwrap_or(self.through);
-                if denies == Some(says) {
+                if denies == says {
                     *self.counts.differing.entry(groups).or_default() += 1;
                 }
-                denies.is_none_or(|denies| says > denies)
+                // Who has it isn't lost; who is lost (`None`, less than any commit) denies nothing.
+                says > denies
             }
         };
         let at = known.into_iter().flatten().max().unwrap_or(self.through);
@@ -152,7 +161,7 @@ impl Comparison<'_> {
         let mut is_missing = false;
         for end in dead {
             all = false;
-            is_missing |= self.vertices.known(end.group()).is_none_or(|known| known <= at);
+            is_missing |= self.vertices.known(end).is_none_or(|known| known <= at);
         }
         if is_missing {
             *self.counts.loose.entry((source.group(), target.group())).or_default() += 1;

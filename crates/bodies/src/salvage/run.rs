@@ -36,6 +36,8 @@ pub struct SalvageFiles<'a, S> {
     pub bodies: &'a dyn FoundBodies,
     /// The newest base of the bodies.
     pub newest_base: Timestamp,
+    /// Whether runs beside bodies are lost: their segments may be as of older commits than the others.
+    pub has_lost_runs: bool,
     /// Where what is saved goes, of commit `at`, in a directory that is given.
     pub sink: &'a mut MakeSink<'a, S>,
     /// Makes a database of it. Bytes written.
@@ -55,7 +57,7 @@ pub fn salvage<S: BodySink>(
     files: SalvageFiles<'_, S>,
     progress: &mut CheckProgress<'_>,
 ) -> Result<Salvaged> {
-    let SalvageFiles { bodies, newest_base, sink, finish } = files;
+    let SalvageFiles { bodies, newest_base, has_lost_runs, sink, finish } = files;
     let mut changes = Changes::new(&source.manifest);
     let log = source.read_log(&mut |timestamp, payload| changes.take(timestamp, payload), progress)?;
     source.list_unsaved(&changes.names);
@@ -67,14 +69,15 @@ pub fn salvage<S: BodySink>(
     let mut new = sink(database.directory(), at)?;
     let vertices = Vertices::gather(bodies, &changes, through, &mut losses, progress)?;
     vertices.bodies.iter().try_for_each(|(group, body)| new.vertices(*group, body))?;
-    let mut uniques = Uniques::new(&changes, newest_base > through);
+    let mut uniques = Uniques::new(&changes, newest_base > through || has_lost_runs);
     uniques.look_at_vertices(&changes, &vertices);
     let types: Vec<TypeId> = changes.names.catalogue.edge_types().map(|(id, _)| id).collect();
-    let mut edges_count = 0;
+    let (mut edges_count, mut stale_through) = (0, vertices.stale_through);
     for (done, edge_type) in types.iter().enumerate() {
         tell(progress, "edges, by type", done as u64, types.len() as u64)?;
         let edges = Edges::gather(bodies, &changes, &vertices, *edge_type, through, &mut losses);
         edges_count += edges.out.values().map(|body| body.items() as u64).sum::<u64>();
+        stale_through = stale_through.into_iter().chain(edges.stale_through).min();
         uniques.look_at_edges(*edge_type, edges.out.values());
         for (side, bodies) in [(Direction::Out, edges.out), (Direction::In, edges.incoming)] {
             for (group, body) in bodies {
@@ -87,8 +90,10 @@ pub fn salvage<S: BodySink>(
     let groups = changes.names.groups.values().copied().collect();
     let vertices_count = vertices.count();
     let bytes_written = finish(new, database, changes.names.catalogue, groups)?;
-    let mut salvaged = Salvaged::new(through, losses, log.left);
-    salvaged.mixed_through = (newest_base > through).then_some(newest_base);
+    let oldest = stale_through.map_or(through, |stale| stale.min(through));
+    let newest = newest_base.max(through);
+    let mut salvaged = Salvaged::new(oldest, losses, log.left);
+    salvaged.mixed_through = (newest > oldest).then_some(newest);
     salvaged.vertices_count = vertices_count;
     salvaged.edges_count = edges_count;
     salvaged.bytes_written = bytes_written;

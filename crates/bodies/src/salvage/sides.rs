@@ -4,10 +4,11 @@
 //! parts    group's own  known through 90     rows without a part of their own
 //!          hub row 7    lost                 but for what the log says of its edges
 //!          hub row 9    known through 90
+//!          hub row 12   known through 70     runs beside its body are lost; but for what is newer says of its edges
 //! body     all their edges together
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::id::{Direction, GroupId, KeyId, TypeId, VertexId};
@@ -19,9 +20,9 @@ use crate::body_form::StableForm;
 use crate::edge_body::EdgeBody;
 use crate::edge_subject::EdgeSubject;
 use crate::net::Effect;
-use crate::salvage::changes::{Changes, settle};
-use crate::salvage::finding::{BodyFinding, FoundBodies};
-use crate::salvage::finding::{LostColumn, Partial};
+use crate::salvage::changes::{Changes, followed_by, settle};
+use crate::salvage::finding::{BodyFinding, FoundBodies, FoundBody, LostColumn, LostRuns, Partial};
+use evergraph_storage::record::RecordKey;
 use evergraph_storage::salvage::loss::{Damage, IdRange, ids};
 
 /// The lists of one segment: a group's own, or a hub's.
@@ -29,7 +30,8 @@ use evergraph_storage::salvage::loss::{Damage, IdRange, ids};
 pub struct Part {
     /// The hub's row.
     pub row: Option<u16>,
-    /// Through which commit its lists are known; `None` if they are lost.
+    /// Through which commit its lists are known, but for what [`Part::known_of`] says of single edges; `None` if they are
+    /// lost.
     pub known: Option<Timestamp>,
     /// Where its body lies, and what is wrong with it if it is lost; `None` if there never was one.
     pub damage: Option<Damage>,
@@ -37,6 +39,30 @@ pub struct Part {
     pub lost: Vec<(LostColumn, Option<u64>)>,
     /// Edges with some properties known from the log, and the others lost.
     pub incomplete: u64,
+    /// Runs beside its body that are lost.
+    pub lost_runs: Option<LostRuns>,
+    /// Of a part with something lost: the edges of which runs or commits speak that are newer.
+    decided: BTreeSet<RecordKey>,
+}
+
+impl Part {
+    fn new(row: Option<u16>, known: Option<Timestamp>) -> Self {
+        let (damage, lost, incomplete, lost_runs) = (None, Vec::new(), 0, None);
+        Self { row, known, damage, lost, incomplete, lost_runs, decided: BTreeSet::new() }
+    }
+
+    /// Through which commit it is known whether an edge is there: all of the log, `through`, if it or a run speaks of the
+    /// edge after all that is lost here.
+    #[must_use]
+    pub fn known_of(&self, key: RecordKey, through: Timestamp) -> Option<Timestamp> {
+        if self.decided.contains(&key) { Some(through) } else { self.known }
+    }
+
+    /// Whether it may lack edges, and have others that were deleted.
+    #[must_use]
+    pub fn is_in_doubt(&self) -> bool {
+        self.known.is_none() || self.lost_runs.is_some()
+    }
 }
 
 /// The sides of one type and direction, by group.
@@ -70,23 +96,32 @@ impl Side {
         let keys: Vec<KeyId> = keys.map(|(key, _)| key).collect();
         let mut side = Self { group, parts: Vec::new(), body: EdgeBody::empty() };
         for row in [None].into_iter().chain(hubs.iter().copied().map(Some)) {
-            let found = bodies.edges(group, subject, row);
-            let (mut body, base, mut part, lost) = match found {
-                BodyFinding::Nothing => {
-                    (EdgeBody::empty(), Timestamp::ZERO, part(row, Some(through), None), Vec::new())
+            let mut part = Part::new(row, Some(through));
+            let (mut body, mut base, mut lost) = (EdgeBody::empty(), Timestamp::ZERO, Vec::new());
+            let mut newer = Vec::new();
+            match bodies.edges(group, subject, row) {
+                BodyFinding::Nothing => {}
+                BodyFinding::Lost(damage, runs) => {
+                    (part.known, part.damage) = (None, Some(damage));
+                    (part.lost_runs, newer) = (runs.lost, runs.newer);
                 }
-                BodyFinding::Lost(damage) => {
-                    (EdgeBody::empty(), Timestamp::ZERO, part(row, None, Some(damage)), Vec::new())
-                }
-                BodyFinding::Some(Partial { body, lost }, base, damage) => match misplaced(&body, row, &hubs)
-                {
-                    None => (body, base, part(row, Some(base.max(through)), Some(damage)), lost),
-                    Some(problem) => {
-                        let damage = Damage { problem, ..damage };
-                        (EdgeBody::empty(), Timestamp::ZERO, part(row, None, Some(damage)), Vec::new())
+                BodyFinding::Some(FoundBody { partial, base: exact_at, damage, runs }) => {
+                    (part.lost_runs, newer) = (runs.lost, runs.newer);
+                    match misplaced(&partial.body, row, &hubs) {
+                        None => {
+                            // Commits between the body and the log are missing where runs are lost.
+                            let is_whole = part.lost_runs.is_none();
+                            part.known = Some(if is_whole { exact_at.max(through) } else { exact_at });
+                            part.damage = Some(damage);
+                            base = exact_at;
+                            Partial { body, lost } = partial;
+                        }
+                        Some(problem) => {
+                            (part.known, part.damage) = (None, Some(Damage { problem, ..damage }));
+                        }
                     }
-                },
-            };
+                }
+            }
             if direction == Direction::In {
                 // None are written there; should some lie there, the out side has what counts.
                 body = body.with_columns(Vec::new());
@@ -95,7 +130,12 @@ impl Side {
                 Some(hub) => asked == hub,
                 None => hubs.binary_search(&asked).is_err(),
             };
-            let mut nets = changes.edges(edge_type, direction, group, |row| is_own(row).then_some(base));
+            newer.retain(|net| is_own(net.key.row()));
+            let nets = changes.edges(edge_type, direction, group, |row| is_own(row).then_some(base));
+            let mut nets = followed_by(newer, nets);
+            if part.is_in_doubt() {
+                part.decided = nets.iter().map(|net| net.key).collect();
+            }
             for net in &mut nets {
                 let is_complete = |changes: &Properties| keys.iter().all(|key| changes.get(*key).is_some());
                 let is_whole = matches!(&net.effect, Effect::Changed(changes) if is_complete(changes));
@@ -132,10 +172,6 @@ impl Side {
             None => ids(self.group, changes.names.groups.get(&self.group).map_or(1, |group| group.rows)),
         }
     }
-}
-
-fn part(row: Option<u16>, known: Option<Timestamp>, damage: Option<Damage>) -> Part {
-    Part { row, known, damage, lost: Vec::new(), incomplete: 0 }
 }
 
 /// How many edges of `body` have no value of the property of a lost column; `None` if it can't be named.

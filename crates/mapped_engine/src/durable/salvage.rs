@@ -3,7 +3,8 @@
 //! ```text
 //! body     its arrays are there if all blocks that they lie in are; the manifest has what its table says
 //! column   whole or nothing: this property of the segment, named
-//! runs     one by one; up to the first that doesn't verify they become part of the body
+//! runs     one by one; before the first that doesn't verify they become part of the body, and behind the last such they count
+//!          as the log does; beside a body that doesn't verify all of them do, if all verify
 //! ```
 //!
 //! Files are read, not mapped: a disk that fails to read costs the block, not the process.
@@ -15,8 +16,9 @@ use crate::extents::array_file::file_name;
 use crate::extents::header::{ExtentHeader, ExtentKind, ExtentPlace, extent_bytes};
 use crate::files::batch::item_bytes;
 use crate::files::run_form::{check_records, decode_run};
-use crate::files::section::{NamedSegment, Section};
+use crate::files::section::{NamedRun, NamedSegment, Section};
 use crate::files::segment_id::SegmentId;
+use crate::shared_record::SharedRecord;
 use crate::view::layer::record_ref;
 use evergraph_bodies::body::Body;
 use evergraph_bodies::body_form::StableForm;
@@ -25,7 +27,9 @@ use evergraph_bodies::edge_body::EdgeBody;
 use evergraph_bodies::edge_lists::EdgeLists;
 use evergraph_bodies::edge_subject::EdgeSubject;
 use evergraph_bodies::net::{Net, nets};
-use evergraph_bodies::salvage::finding::{BodyFinding, FoundBodies, LostColumn, Partial};
+use evergraph_bodies::salvage::finding::{
+    BodyFinding, FoundBodies, FoundBody, FoundRuns, LostColumn, LostRuns, Partial,
+};
 use evergraph_bodies::salvage::run::SalvageFiles;
 use evergraph_bodies::vertex_body::VertexBody;
 use evergraph_graph::bytes::Reader;
@@ -39,7 +43,7 @@ use evergraph_storage::checkpoint::report::CheckProgress;
 use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::write_unit::WriteUnit;
 use evergraph_storage::record::Record;
-use evergraph_storage::salvage::loss::{Damage, Loss, LossKind, ids};
+use evergraph_storage::salvage::loss::Damage;
 use evergraph_storage::salvage::new_database::SalvageTarget;
 use evergraph_storage::salvage::salvaged::Salvaged;
 use evergraph_storage::salvage::source::SalvageSource;
@@ -70,13 +74,13 @@ pub fn salvage(
     };
     check_permission(source.directory, &section)?;
     // Nothing is saved of indexes: they are built anew.
-    let saved = section.segments.iter().filter(|segment| segment.id.index_number().is_none());
-    let newest_base = saved.map(|segment| segment.base).max().unwrap_or(Timestamp::ZERO);
     let bodies = DamagedSegments::new(source.directory, section, source.manifest.covered_through);
-    source.losses.extend(bodies.lost_runs());
+    let saved = || bodies.section.segments.iter().filter(|segment| segment.id.index_number().is_none());
+    let newest_base = saved().map(|segment| segment.base).max().unwrap_or(Timestamp::ZERO);
     let files = SalvageFiles {
         bodies: &bodies,
         newest_base: newest_base.max(source.manifest.covered_through),
+        has_lost_runs: saved().any(|segment| bodies.records(segment).damage.is_some()),
         sink: &mut |directory, at| NewFiles::new(directory, at),
         finish: &mut NewFiles::finish,
     };
@@ -122,12 +126,16 @@ impl DamagedExtent {
     }
 }
 
-/// The records of a segment's runs, and what is wrong with the first run that doesn't verify.
+/// The records of a segment's runs.
 struct FoundRecords {
-    records: Vec<Record>,
+    /// Those before the first run that doesn't verify.
+    known: Vec<Record>,
     /// They are all that there are up to here.
     through: Timestamp,
+    /// What is wrong with that run.
     damage: Option<Damage>,
+    /// The records behind the last one that doesn't verify.
+    newer: Vec<Record>,
 }
 
 impl<'a> DamagedSegments<'a> {
@@ -165,57 +173,77 @@ impl<'a> DamagedSegments<'a> {
         Ok(DamagedExtent { words, length })
     }
 
-    /// What verifies of a segment: `body` makes its body of its arrays and columns, and applies records to it.
+    /// What verifies of a segment, whose body has this form.
     fn find<B>(&self, id: SegmentId, form: &BodyForm<B>) -> BodyFinding<B> {
         let Some(segment) = self.segment(id) else { return BodyFinding::Nothing };
-        let found = self.records(segment);
-        let apply = |body: B| {
-            let nets: Vec<Net> = nets(found.records.iter().map(record_ref)).collect();
-            if nets.is_empty() { body } else { (form.merged)(&body, &nets) }
+        let FoundRecords { known, through, damage, newer } = self.records(segment);
+        let lost = damage.map(|damage| {
+            let last = newer.iter().map(|record| record.stamp.timestamp().0 - 1).min();
+            let (first, last) = (through.next(), last.map_or(self.through, Timestamp));
+            let what = format!("records of {id} from commit {first} to {last} can't be read");
+            let problem = format!("{}: {what}", damage.problem);
+            LostRuns { commits: (first, last), damage: Damage { problem, ..damage } }
+        });
+        let (found, damage) = match segment.body {
+            Some(place) => (self.body(segment, place, form), self.damage(place, "")),
+            None => {
+                let manifest = || Damage {
+                    file: self.directory.path(evergraph_storage::checkpoint::manifest::FILE_NAME),
+                    offset: 0,
+                    length: 0,
+                    problem: String::new(),
+                };
+                let damage = lost.as_ref().map_or_else(manifest, |runs| runs.damage.clone());
+                (Ok(Partial { body: (form.empty)(), lost: Vec::new() }), damage)
+            }
         };
-        let Some(place) = segment.body else {
-            let damage = found.damage.clone().unwrap_or_else(|| Damage {
-                file: self.directory.path(evergraph_storage::checkpoint::manifest::FILE_NAME),
-                offset: 0,
-                length: 0,
-                problem: String::new(),
-            });
-            let partial = Partial { body: apply((form.empty)()), lost: Vec::new() };
-            return BodyFinding::Some(partial, found.through, damage);
-        };
-        let read = || {
-            let extent = self.read(place)?;
-            let header = ExtentHeader { kind: ExtentKind::Body, segment: id.number(), base: segment.base };
-            let sound = header.sound_blocks(place, extent.bytes());
-            let payload = extent.payload(place);
-            let length = (form.arrays_bytes)(payload)?;
-            if !sound.iter().any(|range| range.start == 0 && range.end >= length) {
-                return Err("the blocks of its arrays don't have their checksums".to_owned());
+        match found {
+            Ok(Partial { body, lost: columns }) => {
+                let nets = nets_of(known);
+                let body = if nets.is_empty() { body } else { (form.merged)(&body, &nets) };
+                let partial = Partial { body, lost: columns };
+                let runs = FoundRuns { lost, newer: nets_of(newer) };
+                BodyFinding::Some(FoundBody { partial, base: through, damage, runs })
             }
-            let (mut columns, mut lost) = (Vec::new(), Vec::new());
-            for named in &segment.columns {
-                match self.column(id, named.base, named.place) {
-                    Some(column) => columns.push((named.key, Arc::new(column))),
-                    None => lost.push(LostColumn {
-                        key: Some(named.key),
-                        range: named.place.offset..named.place.offset + named.place.payload_bytes,
-                    }),
-                }
+            Err(problem) => {
+                let newer = nets_of(if lost.is_none() { known } else { newer });
+                BodyFinding::Lost(Damage { problem, ..damage }, FoundRuns { lost, newer })
             }
-            // Its table repeats what the manifest says; where it verifies it has to.
-            if sound.iter().any(|range| range.end as u64 == place.payload_bytes && range.start <= length) {
-                take_table(payload)?;
-            }
-            let body = (form.body)(&payload[..length], columns)?;
-            Ok(Partial { body, lost })
-        };
-        match read() {
-            Ok(Partial { body, lost }) => {
-                let partial = Partial { body: apply(body), lost };
-                BodyFinding::Some(partial, found.through, self.damage(place, ""))
-            }
-            Err(problem) => BodyFinding::Lost(self.damage(place, &problem)),
         }
+    }
+
+    /// What verifies of a segment's body, or why it can't be read.
+    fn body<B>(
+        &self,
+        segment: &NamedSegment,
+        place: ExtentPlace,
+        form: &BodyForm<B>,
+    ) -> std::result::Result<Partial<B>, String> {
+        let id = segment.id;
+        let extent = self.read(place)?;
+        let header = ExtentHeader { kind: ExtentKind::Body, segment: id.number(), base: segment.base };
+        let sound = header.sound_blocks(place, extent.bytes());
+        let payload = extent.payload(place);
+        let length = (form.arrays_bytes)(payload)?;
+        if !sound.iter().any(|range| range.start == 0 && range.end >= length) {
+            return Err("the blocks of its arrays don't have their checksums".to_owned());
+        }
+        let (mut columns, mut lost) = (Vec::new(), Vec::new());
+        for named in &segment.columns {
+            match self.column(id, named.base, named.place) {
+                Some(column) => columns.push((named.key, Arc::new(column))),
+                None => lost.push(LostColumn {
+                    key: Some(named.key),
+                    range: named.place.offset..named.place.offset + named.place.payload_bytes,
+                }),
+            }
+        }
+        // Its table repeats what the manifest says; where it verifies it has to.
+        if sound.iter().any(|range| range.end as u64 == place.payload_bytes && range.start <= length) {
+            take_table(payload)?;
+        }
+        let body = (form.body)(&payload[..length], columns)?;
+        Ok(Partial { body, lost })
     }
 
     fn column(&self, id: SegmentId, base: Timestamp, place: ExtentPlace) -> Option<PackedColumn> {
@@ -230,66 +258,55 @@ impl<'a> DamagedSegments<'a> {
         reader.is_empty().then_some(column)
     }
 
-    /// Reads the runs of a segment, until one does not verify.
+    /// Reads the runs of a segment.
     fn records(&self, segment: &NamedSegment) -> FoundRecords {
-        let mut found = FoundRecords { records: Vec::new(), through: segment.base, damage: None };
+        let (mut known, mut newer, mut damage) = (Vec::new(), Vec::new(), None);
+        let (mut through, mut newest) = (segment.base, segment.base);
         for run in &segment.runs {
-            let batch = self.section.batches[run.batch];
-            let read = || {
-                let extent = self.read(batch.place)?;
-                let bytes = item_bytes(extent.bytes(), batch.base, segment.id, run.range);
-                let shared =
-                    decode_run(bytes.map_err(|(_, problem)| problem)?).map_err(|error| error.to_string())?;
-                check_records(segment.id, (found.through, self.through), &shared)?;
-                let newest = shared.iter().map(|record| record.stamp.timestamp()).max();
-                let records = shared
-                    .iter()
-                    .map(|record| record.decoded())
-                    .collect::<std::result::Result<Vec<_>, _>>()?;
-                Ok::<_, String>((records, newest.unwrap_or(found.through)))
-            };
-            match read() {
-                Ok((records, newest)) => {
-                    found.records.extend(records);
-                    found.through = newest;
+            match self.run(segment.id, run, newest) {
+                Ok(records) => {
+                    let stamps = records.iter().map(|record| record.stamp.timestamp());
+                    newest = stamps.max().unwrap_or(newest);
+                    if damage.is_none() {
+                        through = newest;
+                        known.extend(records);
+                    } else {
+                        newer.extend(records);
+                    }
                 }
                 Err(problem) => {
-                    found.damage = Some(self.damage(batch.place, &problem));
-                    break;
+                    newer.clear();
+                    let place = self.section.batches[run.batch].place;
+                    damage.get_or_insert_with(|| self.damage(place, &problem));
                 }
             }
         }
-        if found.damage.is_none() {
-            found.through = found.through.max(self.through);
+        if damage.is_none() {
+            through = through.max(self.through);
         }
-        found.records.sort_by_key(|record| (record.key, record.stamp));
-        found
+        FoundRecords { known, through, damage, newer }
     }
 
-    /// The records that no file has any more: of commits that the log may not have, either.
-    fn lost_runs(&self) -> Vec<Loss> {
-        // Indexes are built anew.
-        let saved = self.section.segments.iter().filter(|segment| segment.id.index_number().is_none());
-        let lost = saved.filter_map(|segment| {
-            let FoundRecords { through, damage, .. } = self.records(segment);
-            let damage = damage?;
-            let (id, first) = (segment.id, through.next());
-            let problem = format!(
-                "{}: records of {id} from commit {first} to {} can't be read; what the log has of them is saved",
-                damage.problem, self.through
-            );
-            let kind = match id.type_and_side() {
-                None => LossKind::Vertices,
-                Some(_) => LossKind::Edges,
-            };
-            let mut loss = Loss::new(kind, problem).at(&damage);
-            loss.vertices = Some(ids(id.group(), GROUP_SIZE as u16));
-            loss.side = id.type_and_side().map(|(_, side)| side);
-            loss.commits = Some((first, Some(self.through)));
-            Some(loss)
-        });
-        lost.collect()
+    /// The records of a run, all of them newer than `after`.
+    fn run(
+        &self,
+        id: SegmentId,
+        run: &NamedRun,
+        after: Timestamp,
+    ) -> std::result::Result<Vec<Record>, String> {
+        let batch = self.section.batches[run.batch];
+        let extent = self.read(batch.place)?;
+        let bytes = item_bytes(extent.bytes(), batch.base, id, run.range).map_err(|(_, problem)| problem)?;
+        let shared = decode_run(bytes).map_err(|error| error.to_string())?;
+        check_records(id, (after, self.through), &shared)?;
+        shared.iter().map(SharedRecord::decoded).collect()
     }
+}
+
+/// What records come to, ascending.
+fn nets_of(mut records: Vec<Record>) -> Vec<Net> {
+    records.sort_by_key(|record| (record.key, record.stamp));
+    nets(records.iter().map(record_ref)).collect()
 }
 
 type Columns = Vec<(KeyId, Arc<PackedColumn>)>;
@@ -342,10 +359,10 @@ impl FoundBodies for DamagedSegments<'_> {
     fn edges(&self, group: GroupId, subject: EdgeSubject, hub: Option<u16>) -> BodyFinding<EdgeBody> {
         let id = edges_id(group, subject);
         let mut found = self.find(hub.map_or(id, |row| id.hub(row)), &EDGES);
-        if let BodyFinding::Some(partial, ..) = &mut found
+        if let BodyFinding::Some(body) = &mut found
             && subject.side() == Direction::In
         {
-            partial.lost.clear();
+            body.partial.lost.clear();
         }
         found
     }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
+mod damaged_runs;
 mod golden;
 #[path = "../../../memory_engine/tests/checkpoint/histories.rs"]
 mod histories;

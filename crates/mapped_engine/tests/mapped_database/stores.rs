@@ -2,17 +2,14 @@
 
 use crate::support::{Graph, files};
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::id::{Direction, GROUP_SIZE, VertexId};
+use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::load::{EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
 use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
 use evergraph_graph::transaction::{Isolation, Transaction as _};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView as _;
 use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
-use evergraph_mapped_engine::extents::header::HEADER_BYTES;
-use evergraph_mapped_engine::files::batch::ITEM_HEAD_BYTES;
 use evergraph_mapped_engine::files::section::Section;
-use evergraph_mapped_engine::files::segment_id::SegmentId;
 use evergraph_storage::bulk::load::LoadProgress;
 use evergraph_storage::checkpoint::check::check_files;
 use evergraph_storage::checkpoint::manifest::Manifest;
@@ -24,7 +21,6 @@ use evergraph_storage::io::error::Operation;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::open::{OpenOptions, OpenStore};
-use evergraph_storage::salvage::loss::{LossKind, ids};
 use evergraph_storage::salvage::salvaged::Salvaged;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -56,18 +52,18 @@ pub fn load() -> Load {
     Load { vertices: vec![people], edges: vec![knows] }
 }
 
-fn graph(open: &OpenStore<MappedEngine>) -> Graph {
+pub fn graph(open: &OpenStore<MappedEngine>) -> Graph {
     let store = open.store();
     let (engine, at) = (store.engine(), store.timeline().published());
     let pin = engine.pin(at);
     Graph::of(&engine.view(&pin, at))
 }
 
-fn go_on(_: &str, _: u64, _: u64) -> ControlFlow<()> {
+pub fn go_on(_: &str, _: u64, _: u64) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-fn loaded(directory: &MemoryDirectory) -> OpenStore<MappedEngine> {
+pub fn loaded(directory: &MemoryDirectory) -> OpenStore<MappedEngine> {
     let store = open(directory).unwrap();
     let made = store.load_within(u64::MAX, &load(), &mut |_| Ok(()), &mut |_| ControlFlow::Continue(()));
     made.unwrap();
@@ -186,7 +182,7 @@ fn a_commit_after_closing_opens_no_region_of_the_next_writer_s_live() {
 }
 
 /// What is saved of a database, and the new one.
-fn salvage(damaged: &MemoryDirectory) -> (Salvaged, OpenStore<MappedEngine>) {
+pub fn salvage(damaged: &MemoryDirectory) -> (Salvaged, OpenStore<MappedEngine>) {
     let target = MemoryDirectory::new("saved");
     let new: Arc<dyn Directory> = Arc::new(target.clone());
     let made = evergraph_storage::open::salvage::<MappedEngine>(damaged, &new, &mut go_on);
@@ -194,12 +190,12 @@ fn salvage(damaged: &MemoryDirectory) -> (Salvaged, OpenStore<MappedEngine>) {
 }
 
 /// The name of an array file.
-fn array_file(number: u64) -> String {
+pub fn array_file(number: u64) -> String {
     format!("array-{number:016x}")
 }
 
 /// A copy of a database with eight bytes of an array file replaced.
-fn damaged_at(directory: &MemoryDirectory, file: u64, offset: u64) -> MemoryDirectory {
+pub fn damaged_at(directory: &MemoryDirectory, file: u64, offset: u64) -> MemoryDirectory {
     let damaged = directory.power_cut();
     let file = damaged.open(&array_file(file), OpenMode::ReadWrite).unwrap();
     file.write_at(&[0xee; 8], offset).unwrap();
@@ -239,59 +235,6 @@ fn salvage_saves_what_verifies_and_names_what_does_not() {
     let (made, saved) = salvage(&damaged_at(&directory, place.file, place.offset + 90));
     assert!(made.losses.iter().all(|loss| !loss.is_missing()), "{:?}", made.losses);
     assert_eq!(graph(&saved), before);
-}
-
-/// A commit that gives people other numbers.
-fn renumber(store: &OpenStore<MappedEngine>, people: &[(u32, i64)]) {
-    let run = store.store().retrying(Isolation::default(), |mut tx| {
-        let key = tx.key("id")?;
-        for (person, number) in people {
-            tx.set_vertex_property(VertexId(*person), key, Some(Value::I64(*number)))?;
-        }
-        tx.commit()
-    });
-    run.unwrap();
-}
-
-/// What the log has of the commits that a run held is gone, or is not read any more.
-#[test]
-fn a_damaged_run_is_named_by_an_opening_and_its_records_are_the_loss_of_a_salvage() {
-    let directory = MemoryDirectory::new("db");
-    let store = loaded(&directory);
-    let before = graph(&store);
-    // In two runs of one batch, of two groups; then in the log alone.
-    renumber(&store, &[(1, -1), (GROUP_SIZE + 1, -2)]);
-    store.checkpoint(&mut |_| ControlFlow::Continue(())).unwrap();
-    renumber(&store, &[(2, -3)]);
-    let after = graph(&store);
-    store.close().unwrap();
-    drop(store);
-    let manifest = Manifest::read(&directory, MappedEngine::opens).unwrap();
-    let section = Section::of(&directory, &manifest).unwrap();
-    let id = SegmentId::vertices(VertexId(1).group());
-    let segment = section.segments.iter().find(|segment| segment.id == id).unwrap();
-    let [run] = segment.runs[..] else { panic!("{segment:?}") };
-    let place = section.batches[run.batch].place;
-    let offset = place.offset + HEADER_BYTES as u64 + run.range.offset + ITEM_HEAD_BYTES;
-    let damaged = damaged_at(&directory, place.file, offset);
-
-    let error = open(&damaged).err().expect("an opening reads every run");
-    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
-    let (name, text) = (array_file(place.file), error.to_string());
-    assert!(text.contains(&format!("db/{name}")) && text.contains("the vertices of group 0"), "{text}");
-
-    let (made, saved) = salvage(&damaged);
-    let [loss] = &made.losses[..] else { panic!("{:?}", made.losses) };
-    let commits = Some((segment.base.next(), Some(manifest.covered_through)));
-    assert_eq!((loss.kind, loss.commits), (LossKind::Vertices, commits), "{loss:?}");
-    assert_eq!(loss.vertices, Some(ids(id.group(), GROUP_SIZE as u16)), "{loss:?}");
-    assert!(loss.file.as_ref().is_some_and(|file| file.ends_with(&name)), "{loss:?}");
-    assert!(loss.problem.contains("records of the vertices of group 0"), "{loss:?}");
-    // The other run and the log are there; of the lost records what was there before.
-    let mut expected = after;
-    expected.vertices.insert(1, before.vertices[&1].clone());
-    assert!(graph(&saved) == expected, "something else is saved");
-    assert!(saved.check(&mut go_on).unwrap().is_healthy());
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::salvage::partial::{PartialForm, take_partial};
 use crate::segment::version::Stored;
 use evergraph_bodies::edge_body::EdgeBody;
 use evergraph_bodies::edge_subject::EdgeSubject;
-use evergraph_bodies::salvage::finding::{BodyFinding, FoundBodies};
+use evergraph_bodies::salvage::finding::{BodyFinding, FoundBodies, FoundBody, FoundRuns};
 use evergraph_bodies::segment_id::SegmentId;
 use evergraph_bodies::vertex_body::VertexBody;
 use evergraph_storage::io::directory::Directory;
@@ -48,15 +48,19 @@ impl<'a> Bodies<'a> {
             length: stored.length,
             problem: problem.to_owned(),
         };
+        // What is newer than a body is in the log alone.
+        let runs = FoundRuns::default();
         let file = match &self.files[&stored.file] {
             Ok(file) => file,
-            Err(problem) => return BodyFinding::Lost(damage(problem)),
+            Err(problem) => return BodyFinding::Lost(damage(problem), runs),
         };
         // The manifest was checked: the sum is no greater than 2^64.
         let range = stored.offset..stored.offset + stored.length;
         match take_partial(&file.read(range.clone()), range) {
-            Ok(partial) => BodyFinding::Some(partial, stored.base, damage("")),
-            Err(problem) => BodyFinding::Lost(damage(&problem)),
+            Ok(partial) => {
+                BodyFinding::Some(FoundBody { partial, base: stored.base, damage: damage(""), runs })
+            }
+            Err(problem) => BodyFinding::Lost(damage(&problem), runs),
         }
     }
 }

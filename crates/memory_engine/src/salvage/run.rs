@@ -36,6 +36,7 @@ pub fn salvage(
     let files = SalvageFiles {
         bodies: &Bodies::open(source.directory, &list.segments)?,
         newest_base: bases.max().unwrap_or(Timestamp::ZERO),
+        has_lost_runs: false,
         sink: &mut |directory, at| Ok(NewBodies::new(directory, at)),
         finish: &mut NewBodies::finish,
     };

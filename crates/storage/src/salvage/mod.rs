@@ -14,7 +14,9 @@
 //! A segment is *known through* max(base, X), or lost. If the log reaches all bases, that is X for every
 //! segment, and the result is the state at X, less what is listed. If it doesn't, segments are known
 //! through different commits; of the two sides of an edge the later one is believed, and the report says
-//! that the result is no state of one moment.
+//! that the result is no state of one moment. The same is so where an engine stores records beside bodies and
+//! some don't verify: their segment is known through the commit before them, but for what newer records and
+//! the log speak of.
 //!
 //! The engine reads its files and puts the graph together; here is what is the same for all of them.
 //!

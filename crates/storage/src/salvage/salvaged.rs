@@ -11,8 +11,8 @@ use crate::salvage::loss::Loss;
 pub struct Salvaged {
     /// X: every commit through this one is in the new database, less what is missing.
     pub through: Timestamp,
-    /// If bodies hold commits that the log lost: the last of them. What was saved is no state of one moment
-    /// then, but each group's as of some commit from X up to this one.
+    /// If bodies hold commits that the log lost, or some groups are older than the rest: the last commit of all. What
+    /// was saved is no state of one moment then, but each group's as of some commit from X up to this one.
     pub mixed_through: Option<Timestamp>,
     /// Vertices in the new database.
     pub vertices_count: u64,

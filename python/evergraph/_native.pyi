@@ -79,7 +79,6 @@ def salvage(path: str | PathLike[str], target: str | PathLike[str], progress: _P
 class _FollowingSettings(TypedDict):
     publication: str | None
     slot: str | None
-    failover: bool
     memory: int | None
     transaction_memory: int | None
     memory_limit: int | None

@@ -35,7 +35,6 @@ def replica(
     *,
     publication: str | None = None,
     slot: str | None = None,
-    failover: bool = False,
     memory: int | None = None,
     transaction_memory: int | None = None,
     memory_limit: int | None = None,
@@ -62,9 +61,6 @@ def replica(
         there is none and the role owns the tables.
     slot : str, optional
         The replication slot, which keeps the source's log for this replica; by default named after the database.
-    failover : bool, optional
-        Whether standbys of the source keep the slot, too, so that the replica can go on when one takes over: from
-        PostgreSQL 17 on, for a new replica. False by default.
     memory : int, optional
         Bytes for the copy, and for transactions that are under way: 1 GiB by default.
     transaction_memory : int, optional
@@ -105,7 +101,6 @@ def replica(
     settings: _native._FollowingSettings = {
         "publication": publication,
         "slot": slot,
-        "failover": failover,
         "memory": memory,
         "transaction_memory": transaction_memory,
         "memory_limit": memory_limit,

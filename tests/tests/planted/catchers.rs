@@ -2,9 +2,8 @@
 //!
 //! A bug that is new has no catcher, and this file doesn't compile. Of several tests that fail, the one
 //! stands here whose subject the bug is, or the fastest; a test of each other engine that can have the bug;
-//! and histories of the simulation, on the memory and on the mapped engine, if they meet the
-//! bug as well: a bug that two independent harnesses catch proves something of both. Which histories these are
-//! changes with the simulation: `EVERGRAPH_PLANTED=skip-sync EVERGRAPH_SIM_SHRINK_SECONDS=0 make crash
+//! and histories of the simulation, on the memory and on the mapped engine, if they meet the bug as well. Which
+//! histories these are changes with the simulation: `EVERGRAPH_PLANTED=skip-sync EVERGRAPH_SIM_SHRINK_SECONDS=0 make crash
 //! ENGINE=memory IMAGES=20000 SEED=1` looks for another one; on the mapped engine `ENGINE=mapped WAYS=81`, in lines from
 //! `SEED=1099511627777` on.
 

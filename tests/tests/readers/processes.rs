@@ -29,8 +29,9 @@ use evergraph_storage::io::disk::DiskDirectory;
 use evergraph_storage::io::random::{Random as _, SplitMix64};
 use evergraph_storage::open::{OpenOptions, OpenStore};
 use evergraph_tests::turns::{TURN_MS, WORK_MS, rest};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
@@ -169,6 +170,7 @@ fn child_that_reads() {
     println!("{count} snapshots");
 }
 
+/// A child. It is killed when this is dropped, also where it is stopped.
 struct Running {
     child: Child,
     output: BufReader<ChildStdout>,
@@ -183,13 +185,14 @@ impl Running {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let mut running = Self { child, output };
         let mut line = String::new();
         while !line.contains("ready") {
             line.clear();
-            assert!(output.read_line(&mut line).unwrap() > 0, "{test} opens the database");
+            assert!(running.output.read_line(&mut line).unwrap() > 0, "{test} opens the database");
         }
-        Self { child, output }
+        running
     }
 
     /// What it read or wrote so far is right: otherwise it would have ended.
@@ -197,10 +200,9 @@ impl Running {
         assert_eq!(self.child.try_wait().unwrap(), None, "a child has ended by itself");
     }
 
-    /// Sends a signal, named as an option of `kill`.
-    fn signal(&self, option: &str) {
-        let sent = Command::new("kill").args([option, &self.child.id().to_string()]).status().unwrap();
-        assert!(sent.success(), "kill {option}");
+    fn signal(&self, signal: Signal) {
+        // It is not waited for yet, so the number is still its own.
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
     fn kill(mut self) {
@@ -211,12 +213,20 @@ impl Running {
 
     /// Waits for its end; how many of each of `what` it tells of.
     fn end<const COUNTS: usize>(mut self, what: [&str; COUNTS]) -> [u64; COUNTS] {
-        let lines: Vec<String> = self.output.lines().map(Result::unwrap).collect();
+        let lines: Vec<String> = self.output.by_ref().lines().map(Result::unwrap).collect();
         assert!(self.child.wait().unwrap().success(), "a child found something else: {lines:#?}");
         what.map(|what| {
             let count = lines.iter().find_map(|line| line.strip_suffix(what)?.trim().parse().ok());
             count.expect("it says how many")
         })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // One that has ended is not there any more.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -248,14 +258,14 @@ fn every_snapshot_is_its_commits_while_readers_and_writers_are_killed() {
         match random.next_u64() % STOP_EVERY {
             0 => {
                 let at = random.next_u64() as usize % 2;
-                readers[at].signal("-STOP");
+                readers[at].signal(Signal::STOP);
                 std::thread::sleep(STOPPED);
                 // Also beside a writer that finds it stopped.
                 if random.next_u64().is_multiple_of(2) {
                     writer = next_writer(writer);
                     killed.0 += 1;
                 }
-                readers[at].signal("-CONT");
+                readers[at].signal(Signal::CONT);
                 // It compares what it held, and joins the writer.
                 std::thread::sleep(Duration::from_millis(2 * TURN_MS));
                 readers[at].check_running();

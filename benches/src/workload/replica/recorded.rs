@@ -26,7 +26,7 @@ use evergraph_replica::source::contract::{
 use evergraph_replica::source::error::SourceResult;
 use evergraph_replica::source::replica_source::{ExportedSlot, PartitionOrigin, ReplicaSource, TableRewrite};
 use evergraph_replica::source::scripted::ScriptedSource;
-use evergraph_replica::source::slot_state::{SlotFailover, SlotState};
+use evergraph_replica::source::slot_state::SlotState;
 use evergraph_replica::source::slot_wait::SlotWait;
 use evergraph_replica::source::table_cuts::{CutRules, TableCuts};
 use std::collections::VecDeque;
@@ -389,11 +389,10 @@ impl ReplicaSource for RecordedSource {
     fn create_slot(
         &mut self,
         name: &str,
-        failover: SlotFailover,
         waiting: &dyn Fn(&SlotWait),
         cancel: &CancelFlag,
     ) -> SourceResult<ExportedSlot> {
-        self.script.create_slot(name, failover, waiting, cancel)
+        self.script.create_slot(name, waiting, cancel)
     }
 
     fn drop_slot(&mut self, name: &str) -> SourceResult<()> {

@@ -33,6 +33,7 @@ mod opening;
 #[cfg(target_os = "linux")]
 mod plain_io;
 mod replicas;
+#[allow(dead_code, reason = "other tests use more of it")]
 mod running_replica;
 mod served_databases;
 mod served_faults;

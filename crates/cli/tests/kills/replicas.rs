@@ -1,6 +1,7 @@
 //! A replica, its source, or both are killed while the replica copies, follows, makes checkpoints and opens: it goes on each time,
-//! and is equal to SQL's rows whenever that is asked. Every kill finds its process alive, those of a checkpoint find one that is
-//! not done, and of the replicas that followed enough had applied rows.
+//! and is equal to SQL's rows whenever that is asked. Every kill finds its process alive, except a copy whose source was killed
+//! first. At least one kill comes before a copy is done, each one of a checkpoint before that is done. Of the replicas that were
+//! killed while they followed, enough had applied rows.
 //!
 //! `EVERGRAPH_REPLICA_KILLS` sets the number of kills (50), `EVERGRAPH_KILL_SEED` the moments.
 
@@ -32,6 +33,8 @@ const MAPPING: &str = "[[table]]\ntable = 'owner'\nlabel = 'Owner'\n\
 
 /// The database that is killed again and again.
 const DATABASE: &str = "shop.eg";
+/// The slot of [`DATABASE`].
+const SLOT: &str = "shop";
 /// One that is new each time.
 const COPY: &str = "copy.eg";
 
@@ -63,10 +66,13 @@ const STARTS_OF: u64 = 5;
 /// Little: the writer's transactions add about as much to the log until the replica looks again whether a checkpoint is due.
 const CHECKPOINT_AFTER_BYTES: &str = "16384";
 /// How often it is looked whether a copy or a checkpoint has begun, or is done.
-const STEP_LOOK_EVERY: Duration = Duration::from_millis(1);
+const STEP_LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Kills until one comes before the end of a checkpoint. The moments are chosen so that most do.
 const CHECKPOINT_TRIES_MAX: u64 = 20;
-/// Of replicas that followed, so many in a hundred had applied something when they were killed, at least.
+/// Kills of new replicas until one comes before the end of its copy.
+const COPY_TRIES_MAX: u64 = 20;
+/// Of replicas that were killed while they followed, so many in a hundred had applied something, at least. Those of checkpoints do
+/// not count: a checkpoint begins after rows were applied.
 const MOVED_PERCENT_MIN: u64 = 25;
 /// Without passwords: a test build computes thousands of hashes for each log-in, slowly.
 const HOST_RULES: &str = "local all all trust\nhost all,replication all 127.0.0.1/32 trust\n";
@@ -236,10 +242,12 @@ struct Kills<'a> {
     /// How many there were of each [`KillTarget`], in their order.
     by_target: [u64; 3],
     copies: u64,
-    /// How many of these kills found that it did not follow yet.
+    /// How many of these replicas were killed before they followed.
     within_copies: u64,
+    /// How many of these replicas ended with an error of their source.
+    failed_copies: u64,
     checkpoints: u64,
-    /// Kills of a replica of [`DATABASE`], those that missed a checkpoint as well.
+    /// Replicas that were killed at [`ReplicaTask::Following`].
     followers: u64,
     /// How many of them had applied something.
     moved: u64,
@@ -268,7 +276,7 @@ impl Kills<'_> {
             KillTarget::Replica => false,
             KillTarget::Source => true,
             // The replica looks for its source when it is killed, or is at work.
-            KillTarget::Both => self.moments.below(2) == 0,
+            KillTarget::Both => self.tosses_for_source(),
         };
         if is_source_first {
             self.kill_source();
@@ -279,7 +287,9 @@ impl Kills<'_> {
             // So that the next one can open the database, and at a moment of catching up.
             thread::sleep(self.moments.within(FOLLOWING_TIME_MAX));
         }
-        self.kill_follower(running);
+        self.followers += 1;
+        self.moved += u64::from(running.rows() > 0);
+        running.kill();
         if target == KillTarget::Both {
             if !is_source_first {
                 self.kill_source();
@@ -300,7 +310,7 @@ impl Kills<'_> {
             let takes = timed(|| running.wait_until("its checkpoint is done", STEP_LOOK_EVERY, is_done)).1;
             let second = wait_for_checkpoint(&mut running, &folder);
             thread::sleep(self.moments.within(takes));
-            self.kill_follower(running);
+            running.kill();
             if manifest_written_at(&folder) == second {
                 self.checkpoints += 1;
                 return;
@@ -309,34 +319,68 @@ impl Kills<'_> {
         panic!("of {CHECKPOINT_TRIES_MAX} kills none came before the end of a checkpoint");
     }
 
-    /// Kills a replica of [`DATABASE`].
-    fn kill_follower(&mut self, running: RunningReplica) {
-        self.followers += 1;
-        self.moved += u64::from(running.rows() > 0);
-        running.kill();
-    }
-
     fn kill_copying(&mut self, target: KillTarget) {
-        let folder = self.replica.folder.join(COPY);
         let mut running = self.replica.start(COPY, &[]);
         if self.moments.below(STARTS_OF) > 0 {
-            let status = folder.join("replica.json");
+            let status = self.replica.folder.join(COPY).join("replica.json");
             running.wait_until("it begins to copy", STEP_LOOK_EVERY, |_| status.exists());
         }
         thread::sleep(self.moments.within(COPY_TIME_MAX));
-        self.within_copies += u64::from(!running.is_following());
-        // First: a copy whose source is gone ends by itself.
-        running.kill();
-        if target != KillTarget::Replica {
+        let is_early = !running.is_following();
+        let mut was_killed = true;
+        if target == KillTarget::Both && self.tosses_for_source() {
             self.kill_source();
+            // A copy whose source is gone ends by itself, unless the kill comes before that.
+            if let Some(said) = running.kill_or_end() {
+                was_killed = false;
+                let source = format!("127.0.0.1:{}", self.server.port());
+                let is_of_source = said.contains("error: ") && said.contains(&source);
+                assert!(is_of_source, "the copy ended by itself, and its source is not named: {said}");
+                self.failed_copies += 1;
+            }
             self.server.start_again().unwrap();
+            self.drop_left_slots();
+        } else {
+            running.kill();
+            if target == KillTarget::Both {
+                self.kill_source();
+                self.server.start_again().unwrap();
+            }
         }
+        self.within_copies += u64::from(is_early && was_killed);
         // It begins again, or goes on, and makes way for the next one.
         self.replica.succeed(COPY, &["run", "--until", "now"]);
         self.compare(COPY);
         self.replica.succeed(COPY, &["detach"]);
-        std::fs::remove_dir_all(folder).unwrap();
+        std::fs::remove_dir_all(self.replica.folder.join(COPY)).unwrap();
         self.copies += 1;
+    }
+
+    /// If new replicas were killed, and none before the end of its copy: kills others until one is.
+    fn kill_before_the_end_of_a_copy(&mut self) {
+        let first = self.copies;
+        while first > 0 && self.within_copies == 0 {
+            let tries = self.copies - first;
+            assert!(tries < COPY_TRIES_MAX, "of {} copies none was killed before its end", self.copies);
+            self.kill(KillTarget::Replica, ReplicaTask::Copy);
+        }
+    }
+
+    /// Whether the source is killed before the replica.
+    fn tosses_for_source(&mut self) -> bool {
+        self.moments.below(2) == 0
+    }
+
+    /// Drops the slot of a copy that failed: its database is gone, and the source was gone when the slot was to be dropped. A copy
+    /// whose database is still there drops or uses its slot itself.
+    fn drop_left_slots(&self) {
+        if self.replica.folder.join(COPY).exists() {
+            return;
+        }
+        let sql = format!(
+            "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name <> '{SLOT}'"
+        );
+        connect(self.settings).unwrap().query("drop the slots of failed copies at", &sql).unwrap();
     }
 
     /// What the server has counted goes with it.
@@ -379,6 +423,7 @@ fn a_replica_and_its_source_are_killed_and_the_graph_equals_the_rows() {
         by_target: [0; 3],
         copies: 0,
         within_copies: 0,
+        failed_copies: 0,
         checkpoints: 0,
         followers: 0,
         moved: 0,
@@ -389,7 +434,7 @@ fn a_replica_and_its_source_are_killed_and_the_graph_equals_the_rows() {
         let (settings, is_over, written) = (&settings, &is_over, &written);
         scope.spawn(move || write(settings, is_over, written, of_writer));
         let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            replica.succeed(DATABASE, &["run", "--until", "now"]);
+            replica.succeed(DATABASE, &["run", "--until", "now", "--slot", SLOT]);
             for (kill, (target, task)) in (1..=kills).zip(ROUND.into_iter().cycle()) {
                 done.kill(target, task);
                 println!("{kill} kills, {} transactions", written.load(Ordering::Relaxed));
@@ -397,6 +442,7 @@ fn a_replica_and_its_source_are_killed_and_the_graph_equals_the_rows() {
                     done.compare(DATABASE);
                 }
             }
+            done.kill_before_the_end_of_a_copy();
             done.streamed += streamed(settings);
         }));
         is_over.store(true, Ordering::Relaxed);
@@ -405,12 +451,15 @@ fn a_replica_and_its_source_are_killed_and_the_graph_equals_the_rows() {
         }
     });
     let written = written.into_inner();
-    let Kills { by_target: [of_replica, of_source, of_both], copies, within_copies, checkpoints, .. } = done;
-    let Kills { followers, moved, streamed, comparisons, .. } = done;
+    let Kills { by_target: [of_replica, of_source, of_both], copies, within_copies, failed_copies, .. } =
+        done;
+    let Kills { checkpoints, followers, moved, streamed, comparisons, .. } = done;
+    let kills = of_replica + of_source + of_both;
     println!(
         "{kills} kills, {of_replica} of the replica, {of_source} of PostgreSQL, {of_both} of both; {copies} of a new replica, \
-         {within_copies} of them before it followed; {checkpoints} during a checkpoint; {moved} of {followers} that followed had \
-         applied rows; {written} transactions, {streamed} sent before their ends; equal {comparisons} times"
+         {within_copies} of them before it followed, {failed_copies} ended with their source; {checkpoints} during a checkpoint; \
+         {moved} of {followers} that followed had applied rows; {written} transactions, {streamed} sent before their ends; \
+         equal {comparisons} times"
     );
     assert!(written > kills, "hardly anything was written: {written}");
     if kills >= ROUND.len() as u64 {

@@ -1,9 +1,9 @@
 //! Running replica: `evergraph replica run` as a process of its own, whose metrics say what it does.
 
-use crate::service::{HttpAnswer, ask};
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Child, ChildStderr, Command, Stdio};
-use std::thread;
+use std::io::{self, BufRead as _, BufReader, Read, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// How often it is asked what it does.
@@ -15,17 +15,50 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct RunningReplica {
     child: Child,
     /// Where its metrics are.
-    address: String,
-    /// What else it says.
-    errors: BufReader<ChildStderr>,
+    pub address: String,
+    output: DrainedPipe,
+    errors: DrainedPipe,
+}
+
+/// A pipe that a thread reads to its end: a process that writes to a full pipe would wait.
+struct DrainedPipe(Option<JoinHandle<Vec<u8>>>);
+
+impl DrainedPipe {
+    /// Reads `pipe`, of which `read` is the beginning.
+    fn new(mut pipe: impl Read + Send + 'static, mut read: Vec<u8>) -> Self {
+        Self(Some(thread::spawn(move || {
+            pipe.read_to_end(&mut read).unwrap();
+            read
+        })))
+    }
+
+    /// All that was written, once the process has ended.
+    fn all(&mut self) -> Vec<u8> {
+        self.0.take().expect("a pipe is asked once").join().unwrap()
+    }
+}
+
+/// What `GET /metrics` says at `address`.
+///
+/// # Errors
+/// If nobody answers there, or not to the end.
+pub fn metrics_at(address: &str) -> io::Result<String> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    write!(stream, "GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    let (_, body) = answer.split_once("\r\n\r\n").ok_or(io::ErrorKind::UnexpectedEof)?;
+    Ok(body.to_owned())
 }
 
 impl RunningReplica {
     /// Starts `command`, an `evergraph replica run`, and waits until it says where its metrics are: it opens its database after
     /// that.
     pub fn start(command: &mut Command) -> Self {
-        command.args(["--metrics", "127.0.0.1:0"]).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.args(["--metrics", "127.0.0.1:0"]).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
+        let output = DrainedPipe::new(child.stdout.take().unwrap(), Vec::new());
         let mut errors = BufReader::new(child.stderr.take().unwrap());
         let mut said = String::new();
         while !said.contains("metrics at http://") && errors.read_line(&mut said).unwrap() > 0 {}
@@ -33,25 +66,25 @@ impl RunningReplica {
         let Some(address) = address.map(str::to_owned) else {
             panic!("the replica did not start: {}: {said}", child.wait().unwrap())
         };
-        Self { child, address, errors }
+        Self { child, address, output, errors: DrainedPipe::new(errors, said.into_bytes()) }
     }
 
-    /// What it counts; `None` if it has ended.
-    fn metrics(&self) -> Option<HttpAnswer> {
-        ask(&self.address, "GET", "/metrics", "")
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Whether it follows at this moment.
     pub fn is_following(&self) -> bool {
-        self.metrics().is_some_and(|metrics| metrics.body.contains(",state=\"following\"} 1.0\n"))
+        metrics_at(&self.address).is_ok_and(|metrics| metrics.contains(",state=\"following\"} 1.0\n"))
     }
 
-    /// The rows that it has applied.
+    /// The rows that it has applied; none if it has ended.
     pub fn rows(&self) -> u64 {
-        const SERIES: &str = "evergraph_replica_rows_total{";
+        let Ok(metrics) = metrics_at(&self.address) else { return 0 };
         // Until it has opened its database, it tells its state alone.
-        let metrics = self.metrics().filter(|metrics| metrics.body.contains(SERIES));
-        metrics.map_or(0, |metrics| metrics.metric(SERIES) as u64)
+        let line = metrics.lines().find(|line| line.starts_with("evergraph_replica_rows_total{"));
+        line.map_or(0, |line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap() as u64)
     }
 
     /// Waits until it follows.
@@ -75,18 +108,27 @@ impl RunningReplica {
     }
 
     /// Kills it, which had not ended by itself.
-    pub fn kill(mut self) {
+    pub fn kill(self) {
+        assert_eq!(self.kill_or_end(), None, "the replica ended by itself");
+    }
+
+    /// Kills it; how it ended and what it said, if it had ended by itself.
+    pub fn kill_or_end(mut self) -> Option<String> {
         // An error says that it is gone already.
         let _ = self.child.kill();
         let status = self.child.wait().unwrap();
-        assert!(status.code().is_none(), "the replica ended by itself: {status}: {}", self.said());
+        status.code().map(|_| format!("{status}: {}", self.said()))
     }
 
-    /// What it said before it ended.
+    /// Waits until it ends.
+    pub fn ended(mut self) -> Output {
+        let status = self.child.wait().unwrap();
+        Output { status, stdout: self.output.all(), stderr: self.errors.all() }
+    }
+
+    /// What it told of, once it has ended.
     fn said(&mut self) -> String {
-        let mut said = Vec::new();
-        self.errors.read_to_end(&mut said).unwrap();
-        String::from_utf8_lossy(&said).into_owned()
+        String::from_utf8_lossy(&self.errors.all()).into_owned()
     }
 }
 

@@ -21,27 +21,6 @@ pub struct HttpAnswer {
     pub body: String,
 }
 
-/// Sends a request by HTTP to whoever listens at `address`. `None` if that was killed before its answer was whole.
-pub fn ask(address: &str, method: &str, path: &str, body: &str) -> Option<HttpAnswer> {
-    let ask = || -> std::io::Result<Vec<u8>> {
-        let mut stream = TcpStream::connect(address)?;
-        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
-        let length = body.len();
-        write!(
-            stream,
-            "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {length}\r\n\
-             Content-Type: application/json\r\n\r\n{body}"
-        )?;
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer)?;
-        Ok(answer)
-    };
-    let answer = String::from_utf8(ask().ok()?).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n")?;
-    let status = head.split(' ').nth(1)?.parse().unwrap();
-    Some(HttpAnswer { status, body: body.to_owned() })
-}
-
 impl HttpAnswer {
     /// The value of a metric's series, which begins with `series`.
     pub fn metric(&self, series: &str) -> f64 {
@@ -76,7 +55,23 @@ impl Service {
 
     /// Sends a request by HTTP. `None` if the server was killed before its answer was whole.
     pub fn ask(&self, method: &str, path: &str, body: &str) -> Option<HttpAnswer> {
-        ask(&self.address, method, path, body)
+        let ask = || -> std::io::Result<Vec<u8>> {
+            let mut stream = TcpStream::connect(&self.address)?;
+            stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+            let (address, length) = (&self.address, body.len());
+            write!(
+                stream,
+                "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {length}\r\n\
+                 Content-Type: application/json\r\n\r\n{body}"
+            )?;
+            let mut answer = Vec::new();
+            stream.read_to_end(&mut answer)?;
+            Ok(answer)
+        };
+        let answer = String::from_utf8(ask().ok()?).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n")?;
+        let status = head.split(' ').nth(1)?.parse().unwrap();
+        Some(HttpAnswer { status, body: body.to_owned() })
     }
 
     /// The same of a server that nobody kills.

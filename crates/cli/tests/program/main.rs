@@ -30,6 +30,9 @@ mod replica_folders;
 mod replica_guide;
 mod replica_warnings;
 mod replicas;
+#[path = "../kills/running_replica.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod running_replica;
 mod safety;
 mod scripts;
 mod secured_servers;

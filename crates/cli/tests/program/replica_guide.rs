@@ -1,6 +1,6 @@
 //! What docs/guide/replica.md says of pauses and metrics, beside the code and a replica.
 
-use crate::replicas::{RunningReplica, following, get_until};
+use crate::replicas::{ended, following, get_until, start_replica};
 use crate::shop::Shop;
 use crate::support::Folder;
 use std::collections::BTreeSet;
@@ -117,7 +117,7 @@ fn every_metric_of_the_guide_is_told() {
     let (edge_type, condition) = ("type = \"ORDER_ITEM\"\n", "where = \"pieces > 1\"\n");
     let mapping = folder.read("shop.toml").replace(edge_type, &format!("{edge_type}{condition}"));
     folder.write("shop.toml", mapping);
-    let replica = RunningReplica::start(&shop, &folder, &following);
+    let replica = start_replica(&shop, &folder, &following);
     get_until(&replica.address, "evergraph_replica_state{database=\"shop\",state=\"following\"} 1.0\n");
     shop.query("INSERT INTO order_item VALUES (2, 2, 1); INSERT INTO customer VALUES (3, 'Cem', true)");
     get_until(&replica.address, "evergraph_replica_freshness_seconds_count{database=\"shop\"} 1\n");
@@ -133,5 +133,5 @@ fn every_metric_of_the_guide_is_told() {
     });
     assert_eq!(names.collect::<BTreeSet<_>>(), metrics_of_guide(), "{metrics}");
     folder.run(&["replica", "stop", "shop.eg"]).succeeded();
-    replica.ended().succeeded();
+    ended(replica).succeeded();
 }

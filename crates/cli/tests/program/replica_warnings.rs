@@ -1,6 +1,6 @@
 //! What `evergraph replica` says of a source that does not show all, and of errors that pass.
 
-use crate::replicas::{RunningReplica, following, get_until, run_until_now};
+use crate::replicas::{ended, following, get_until, run_until_now, start_replica};
 use crate::shop::Shop;
 use crate::support::{Folder, eventually, program};
 use evergraph_replica::private_server::PrivateServerOptions;
@@ -107,12 +107,12 @@ fn metrics_are_there_during_the_copy_or_refused_before_it() {
 
     let mut holder = shop.connect();
     holder.query("hold a table of", "BEGIN; LOCK TABLE customer IN ACCESS EXCLUSIVE MODE").unwrap();
-    let replica = RunningReplica::start(&shop, &folder, &following);
+    let replica = start_replica(&shop, &folder, &following);
     get_until(&replica.address, "evergraph_replica_state{database=\"shop\",state=\"copying\"} 1.0\n");
     holder.query("let go of", "COMMIT").unwrap();
     get_until(&replica.address, "evergraph_replica_state{database=\"shop\",state=\"following\"} 1.0\n");
     folder.run(&["replica", "stop", "shop.eg"]).succeeded();
-    replica.ended().succeeded();
+    ended(replica).succeeded();
 }
 
 /// Amazon RDS gives membership in a role in place of the attribute, and the check refused its members.

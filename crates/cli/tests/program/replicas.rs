@@ -1,12 +1,10 @@
 //! Replicas: mappings for a real PostgreSQL are proposed and checked as people do it, by the program.
 
+use crate::running_replica::{RunningReplica, metrics_at};
 use crate::shop::Shop;
 use crate::support::{Folder, Ran, eventually, program};
 use evergraph_replica::lsn::Lsn;
 use evergraph_replica::private_server::PrivateServerOptions;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
-use std::process::{Child, ChildStderr, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -159,7 +157,7 @@ fn a_replica_in_the_background_is_told_about_measured_and_stopped() {
     let Some(shop) = Shop::new() else { return };
     let (folder, url) = (Folder::new(), shop.url());
     let following = following(&shop, &folder, &url);
-    let mut replica = RunningReplica::start(&shop, &folder, &following);
+    let replica = start_replica(&shop, &folder, &following);
     // What comes during the copy is part of it.
     get_until(&replica.address, "evergraph_replica_state{database=\"shop\",state=\"following\"} 1.0\n");
     shop.query("INSERT INTO customer VALUES (3, 'Cem', true)");
@@ -186,72 +184,40 @@ fn a_replica_in_the_background_is_told_about_measured_and_stopped() {
         .failed(8, &["open in process"]);
 
     // Without a word, and again.
-    replica.child.kill().unwrap();
-    replica.child.wait().unwrap();
+    replica.kill();
     let gone = folder.run(&["replica", "status", "shop.eg"]);
     assert!(gone.code == Some(1) && gone.out.contains("is gone"), "{gone:?}");
     shop.query("INSERT INTO customer VALUES (4, 'Dan', true)");
-    let replica = RunningReplica::start(&shop, &folder, &following);
+    let replica = start_replica(&shop, &folder, &following);
     get_until(&replica.address, "evergraph_replica_rows_total{database=\"shop\"} 1.0\n");
-    let process = replica.child.id();
+    let process = replica.id();
     let stopped = folder.run(&["replica", "stop", "shop.eg"]).succeeded().out;
     assert!(stopped.contains(&format!("process {process} has stopped following, at ")), "{stopped}");
-    replica.ended().succeeded();
+    ended(replica).succeeded();
     assert_eq!(one(&folder, "g.V().hasLabel('Customer').count()"), "4");
 }
 
-/// A replica of `shop.eg` in the background. It is killed with the test.
-pub struct RunningReplica {
-    child: Child,
-    /// Where its metrics are.
-    pub address: String,
-    errors: BufReader<ChildStderr>,
+/// Starts a replica of `shop.eg` in the background with `arguments`.
+pub fn start_replica(shop: &Shop, folder: &Folder, arguments: &[&str]) -> RunningReplica {
+    let mut program = program();
+    program.args(["replica", "run", "shop.eg"]).args(arguments);
+    RunningReplica::start(program.current_dir(folder.root()).env("PGPASSWORD", shop.password()))
 }
 
-impl RunningReplica {
-    /// Starts it with `arguments`, and waits until it says where its metrics are: it opens its database after that.
-    pub fn start(shop: &Shop, folder: &Folder, arguments: &[&str]) -> Self {
-        let run = ["replica", "run", "shop.eg", "--metrics", "127.0.0.1:0"];
-        let mut program = program();
-        program.args(run).args(arguments).current_dir(folder.root()).env("PGPASSWORD", shop.password());
-        let mut child = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut errors = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        while !line.contains("metrics at http://") && errors.read_line(&mut line).unwrap() > 0 {}
-        let address =
-            line.split("http://").nth(1).unwrap_or_else(|| panic!("{line}")).split('/').next().unwrap();
-        Self { child, address: address.to_owned(), errors }
-    }
-
-    /// What it said once it has ended.
-    pub fn ended(mut self) -> Ran {
-        let (mut out, mut err) = (String::new(), String::new());
-        self.child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
-        self.errors.read_to_string(&mut err).unwrap();
-        Ran { code: self.child.wait().unwrap().code(), out, err }
-    }
-}
-
-impl Drop for RunningReplica {
-    fn drop(&mut self) {
-        // One that has ended is not there any more.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// What a replica left behind once it has ended.
+pub fn ended(replica: RunningReplica) -> Ran {
+    Ran::of(replica.ended())
 }
 
 /// What `GET /metrics` says once that has `wanted`.
 pub fn get_until(address: &str, wanted: &str) -> String {
     let began = Instant::now();
     loop {
-        let mut stream = TcpStream::connect(address).unwrap();
-        write!(stream, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        if answer.contains(wanted) {
-            return answer;
+        let metrics = metrics_at(address).unwrap();
+        if metrics.contains(wanted) {
+            return metrics;
         }
-        assert!(began.elapsed() < Duration::from_secs(60), "{wanted} does not come: {answer}");
+        assert!(began.elapsed() < Duration::from_secs(60), "{wanted} does not come: {metrics}");
         sleep(Duration::from_millis(50));
     }
 }
@@ -273,12 +239,12 @@ fn following_ends_at_the_position_that_is_named_and_not_before() {
     assert_eq!(one(&folder, "g.V().has('Customer', 'name', 'Cem').count()"), "1");
 
     // The source's log is not as long, and what the source has now is no end.
-    let replica = RunningReplica::start(&shop, &folder, &[&following[..], &["--until", "FFFFFF/0"]].concat());
+    let replica = start_replica(&shop, &folder, &[&following[..], &["--until", "FFFFFF/0"]].concat());
     shop.query("INSERT INTO customer VALUES (4, 'Dan', true)");
     get_until(&replica.address, "evergraph_replica_rows_total{database=\"shop\"} 1.0\n");
     folder.run(&["replica", "stop", "shop.eg"]).succeeded();
-    let ended = replica.ended().succeeded();
-    assert!(ended.out.starts_with("shop.eg stopped at "), "{ended:?}");
+    let stopped = ended(replica).succeeded();
+    assert!(stopped.out.starts_with("shop.eg stopped at "), "{stopped:?}");
 }
 
 #[test]

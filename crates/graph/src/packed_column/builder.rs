@@ -281,6 +281,7 @@ fn as_integer(value: &Value) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::date::Date;
     use proptest::prelude::*;
 
     fn any_value() -> impl Strategy<Value = Option<Value>> {
@@ -353,6 +354,20 @@ mod tests {
         let with_gap = build(&[Some(Value::I32(7)), None]).unwrap();
         assert_eq!((with_gap.number(0), with_gap.number(1), with_gap.number(2)), (Some(7.0), None, None));
         assert_eq!(with_gap.value_type(), ValueType::I32);
+        for value in [
+            Value::Bool(true),
+            Value::Date(Date::from_days(7)),
+            Value::I8(7),
+            Value::F32(1.5),
+            Value::from("7"),
+        ] {
+            let number = value.as_f64();
+            assert_eq!(
+                build(&[Some(value)]).unwrap().number(0),
+                number,
+                "packed or not, it is the same number or none"
+            );
+        }
         assert_eq!(build(&[None, None]), None);
     }
 }

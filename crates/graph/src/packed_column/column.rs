@@ -228,6 +228,8 @@ impl PackedColumn {
         }
         match &self.data {
             PackedData::Floats(values) => Some(values[at]),
+            // As Value::as_f64 has it: a truth value and a day are no numbers, however they are packed.
+            PackedData::Integers(_) if matches!(self.value_type, ValueType::Bool | ValueType::Date) => None,
             PackedData::Integers(values) => Some(values[at] as f64),
             PackedData::Bytes { .. } => self.get(at)?.as_f64(),
         }

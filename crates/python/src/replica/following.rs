@@ -14,7 +14,6 @@ use evergraph_replica::follow::options::{ReplicaMapping, ReplicaOptions};
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::lsn::Lsn;
 use evergraph_replica::resync::recover;
-use evergraph_replica::source::slot_state::SlotFailover;
 use pyo3::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,8 +32,6 @@ pub struct FollowingSettings {
     publication: Option<String>,
     #[pyo3(item)]
     slot: Option<String>,
-    #[pyo3(item)]
-    failover: bool,
     #[pyo3(item)]
     memory: Option<u64>,
     #[pyo3(item)]
@@ -112,7 +109,6 @@ fn following_options(path: &Path, mapping: ReplicaMapping, settings: &FollowingS
     let mut options = ReplicaOptions::new(mapping);
     options.publication.clone_from(&settings.publication);
     options.slot.clone_from(&settings.slot);
-    options.failover = if settings.failover { SlotFailover::Enabled } else { SlotFailover::Disabled };
     options.memory_bytes = settings.memory.unwrap_or(options.memory_bytes);
     options.transaction_bytes_max = settings.transaction_memory.unwrap_or(options.transaction_bytes_max);
     options.slot_alarm_bytes = settings.slot_alarm.unwrap_or(options.slot_alarm_bytes);

@@ -325,7 +325,7 @@ impl NewReplica<'_> {
         let catalogue = self.source.catalogue()?;
         let server = self.source.server_state()?;
         let findings = check(rules, &catalogue, &server, publication);
-        let mut errors: Vec<String> = findings
+        let errors: Vec<String> = findings
             .iter()
             .filter(|finding| finding.severity == Severity::Error)
             .map(|finding| match &finding.remedy {
@@ -333,7 +333,6 @@ impl NewReplica<'_> {
                 None => finding.cause.clone(),
             })
             .collect();
-        errors.extend(self.options.failover.problem(server.version));
         if errors.is_empty() {
             return Ok(catalogue);
         }
@@ -352,7 +351,7 @@ impl NewReplica<'_> {
         loop {
             let before = self.source.catalogue()?;
             let waiting = |wait: &SlotWait| (self.progress)(&CopyProgress::waiting(wait.clone()));
-            let exported = self.source.create_slot(slot, self.options.failover, &waiting, self.cancel)?;
+            let exported = self.source.create_slot(slot, &waiting, self.cancel)?;
             let after = self.source.catalogue()?;
             // From here on the slot says that it is needed.
             if after.publication(publication).is_none() {

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::apply::limits::{TRANSACTION_BYTES_MAX, TransactionLimits};
 use crate::lsn::Lsn;
-use crate::source::slot_state::{SLOT_NAME_BYTES_MAX, SlotFailover};
+use crate::source::slot_state::SLOT_NAME_BYTES_MAX;
 
 /// The publication, unless another one is chosen.
 pub const DEFAULT_PUBLICATION: &str = "evergraph";
@@ -29,9 +29,6 @@ pub struct ReplicaOptions {
     /// The slot; by default `evergraph`, the database's name and eight random digits. A replica that follows already keeps its
     /// own.
     pub slot: Option<String>,
-    /// Whether standbys of the source keep the slot, too. Default: they do not. The slot of a replica that follows already stays as
-    /// it is: if this asks for more, [`ReplicaStatus::last_error`](crate::status::ReplicaStatus::last_error) says how to set it.
-    pub failover: SlotFailover,
     /// The publication; by default [`DEFAULT_PUBLICATION`]. A replica that follows already keeps its own.
     pub publication: Option<String>,
     /// Memory for the copy; while following, a quarter of it for transactions before their commit, and half of it for loading
@@ -99,7 +96,6 @@ impl ReplicaOptions {
         Self {
             mapping,
             slot: None,
-            failover: SlotFailover::Disabled,
             publication: None,
             memory_bytes: 1 << 30,
             transaction_bytes_max: TRANSACTION_BYTES_MAX,

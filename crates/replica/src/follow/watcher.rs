@@ -14,7 +14,6 @@ use crate::follow::failure::{FollowFailure, NextStep};
 use crate::follow::progress::FollowRequest;
 use crate::follow::shared::Shared;
 use crate::source::replica_source::ReplicaSource;
-use crate::source::slot_state::SlotFailover;
 use crate::status::ReplicaState;
 use crate::status_file::StatusFile;
 
@@ -98,11 +97,6 @@ impl Watcher {
                 if let Some(restart) = state.as_ref().and_then(|state| state.restart_lsn) {
                     progress.saw_slot(stream, restart);
                 }
-                if shared.options.failover == SlotFailover::Enabled
-                    && state.as_ref().is_some_and(|state| state.failover == SlotFailover::Disabled)
-                {
-                    progress.note_error(&missing_failover(&followed.origin.slot));
-                }
                 let kept = state.and_then(|state| state.kept_bytes);
                 if progress.retained(kept) {
                     let kept = kept.unwrap_or_default();
@@ -141,12 +135,4 @@ impl Watcher {
         let plan = followed.plan()?;
         followed.look(&mut *self.source, &plan)
     }
-}
-
-/// What to tell of a slot that standbys do not keep although the options ask for it.
-fn missing_failover(slot: &str) -> String {
-    format!(
-        "the replication slot {slot:?} has no failover, which the options ask for: from PostgreSQL 17 on, stop the replica and run \
-         ALTER_REPLICATION_SLOT {slot:?} (FAILOVER) by psql, whose connection string has replication=database"
-    )
 }

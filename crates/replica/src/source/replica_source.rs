@@ -11,7 +11,7 @@ use crate::mapping::server_state::ServerState;
 use crate::pgoutput::relation::Oid;
 use crate::source::contract::Source;
 use crate::source::error::SourceResult;
-use crate::source::slot_state::{SlotFailover, SlotState};
+use crate::source::slot_state::SlotState;
 use crate::source::slot_wait::SlotWait;
 
 /// A database whose changes a slot keeps for us.
@@ -38,12 +38,10 @@ pub trait ReplicaSource: Source {
     /// hears every few seconds which they are, and `cancel` ends the wait.
     ///
     /// # Errors
-    /// If there is such a slot (42710), no slot is free (53400), or `wal_level` is not `logical` (55000);
-    /// [`SourceError::Invalid`](crate::source::error::SourceError::Invalid) for [`SlotFailover::Enabled`], if the source has none.
+    /// If there is such a slot (42710), no slot is free (53400), or `wal_level` is not `logical` (55000).
     fn create_slot(
         &mut self,
         name: &str,
-        failover: SlotFailover,
         waiting: &dyn Fn(&SlotWait),
         cancel: &CancelFlag,
     ) -> SourceResult<ExportedSlot>;

@@ -21,7 +21,7 @@ use crate::source::contract::{ChangeStream, CopyRequest, RowStream, Source, Sour
 use crate::source::error::{SourceError, SourceResult};
 use crate::source::replica_source::{ExportedSlot, PartitionOrigin, ReplicaSource, TableRewrite};
 use crate::source::sent_transactions::SentTransactions;
-use crate::source::slot_state::{PLUGIN, SlotFailover, SlotState};
+use crate::source::slot_state::{PLUGIN, SlotState};
 use crate::source::slot_wait::SlotWait;
 use crate::source::table_cuts::{CutRules, TableCuts};
 use crate::wire::server_error::ServerError;
@@ -76,7 +76,6 @@ struct Slot {
     catalogue: Catalogue,
     /// Its name, if a reader made it by name.
     name: Option<String>,
-    failover: SlotFailover,
     was_dropped: bool,
     /// The end of the log, as far as the script says.
     log_end: Lsn,
@@ -265,26 +264,20 @@ impl ReplicaSource for ScriptedSource {
             wal_status: Some("reserved".into()),
             safe_bytes: None,
             kept_bytes: Some(slot.log_end.bytes_since(slot.saved)),
-            failover: slot.failover,
         }))
     }
 
     fn create_slot(
         &mut self,
         name: &str,
-        failover: SlotFailover,
         _: &dyn Fn(&SlotWait),
         _: &CancelFlag,
     ) -> SourceResult<ExportedSlot> {
-        if let Some(problem) = failover.problem(self.identity.server_version) {
-            return Err(SourceError::Invalid(problem));
-        }
         let mut slot = lock(&self.slot);
         if slot.name.is_some() {
             return Err(refused("make a slot of the script", "42710", "the script has a slot"));
         }
         (slot.name, slot.was_dropped) = (Some(name.to_owned()), false);
-        slot.failover = failover;
         (slot.confirmed, slot.saved) = (slot.log_end, slot.log_end);
         Ok(ExportedSlot::new(slot.log_end, None, ()))
     }

@@ -1,5 +1,4 @@
-//! `SlotState`: what a source says of a replication slot, and whether a stream can use it; `SlotFailover`: whether it outlives the
-//! source.
+//! `SlotState`: what a source says of a replication slot, and whether a stream can use it.
 
 use crate::lsn::Lsn;
 
@@ -7,33 +6,6 @@ use crate::lsn::Lsn;
 pub const PLUGIN: &str = "pgoutput";
 /// Bytes of a slot's name, at most: it is a file of the server.
 pub const SLOT_NAME_BYTES_MAX: usize = 63;
-
-/// The oldest server whose standbys keep slots of its own.
-const FAILOVER_VERSION_MIN: u32 = 170_000;
-
-/// Whether standbys of the source keep a slot, too, so that one that takes over has it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum SlotFailover {
-    /// They do not: when one takes over, the slot is gone, and the tables have to be copied anew.
-    #[default]
-    Disabled,
-    /// They do, if they are set up to (`sync_replication_slots`). Needs PostgreSQL 17.
-    Enabled,
-}
-
-impl SlotFailover {
-    /// Why a server of this version, such as 150018, cannot make such a slot, if so.
-    #[must_use]
-    pub fn problem(self, version: u32) -> Option<String> {
-        (self == Self::Enabled && version < FAILOVER_VERSION_MIN).then(|| {
-            format!(
-                "failover of a replication slot needs PostgreSQL 17 or newer, and the server is PostgreSQL {}: leave the option \
-                 out",
-                version / 10_000
-            )
-        })
-    }
-}
 
 /// What a server says of a slot.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,8 +26,6 @@ pub struct SlotState {
     pub safe_bytes: Option<i64>,
     /// Bytes of log that are kept for it.
     pub kept_bytes: Option<u64>,
-    /// Whether standbys keep it, too.
-    pub failover: SlotFailover,
 }
 
 impl SlotState {

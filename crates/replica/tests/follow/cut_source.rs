@@ -11,7 +11,7 @@ use evergraph_replica::source::contract::{
 };
 use evergraph_replica::source::error::{SourceError, SourceResult};
 use evergraph_replica::source::replica_source::{ExportedSlot, PartitionOrigin, ReplicaSource, TableRewrite};
-use evergraph_replica::source::slot_state::{SlotFailover, SlotState};
+use evergraph_replica::source::slot_state::SlotState;
 use evergraph_replica::source::slot_wait::SlotWait;
 use evergraph_replica::source::table_cuts::{CutRules, TableCuts};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -159,11 +159,10 @@ impl ReplicaSource for CutSource {
     fn create_slot(
         &mut self,
         name: &str,
-        failover: SlotFailover,
         waiting: &dyn Fn(&SlotWait),
         cancel: &CancelFlag,
     ) -> SourceResult<ExportedSlot> {
-        self.cut.joined(|| self.inner.create_slot(name, failover, waiting, cancel))
+        self.cut.joined(|| self.inner.create_slot(name, waiting, cancel))
     }
 
     fn drop_slot(&mut self, name: &str) -> SourceResult<()> {

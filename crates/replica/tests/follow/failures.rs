@@ -16,7 +16,6 @@ use evergraph_replica::source::catalogue::{Catalogue, Table};
 use evergraph_replica::source::contract::{LogicalMessages, Source as _, SourceIdentity, StreamRequest};
 use evergraph_replica::source::replica_source::{PartitionOrigin, ReplicaSource as _};
 use evergraph_replica::source::scripted::{ScriptStep, ScriptedSource};
-use evergraph_replica::source::slot_state::SlotFailover;
 use evergraph_replica::status::ReplicaState;
 use evergraph_storage::io::error::Operation;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
@@ -386,7 +385,7 @@ fn another_database_of_the_same_server_detaches_nothing() {
     let (mut scenario, database) = followed(10, 5);
     let identity = SourceIdentity { database: "other".into(), ..shop::identity() };
     let mut other = ScriptedSource::new(identity, published_catalogue(), []);
-    other.create_slot("shop", SlotFailover::Disabled, &|_| (), &CancelFlag::default()).unwrap();
+    other.create_slot("shop", &|_| (), &CancelFlag::default()).unwrap();
     let refused = detach(&database, Some(&mut other)).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Invalid);
     assert!(refused.to_string().contains("name \"shop\" in the source's URL"), "{refused}");
@@ -395,7 +394,7 @@ fn another_database_of_the_same_server_detaches_nothing() {
     // Nor does the server from before a failover, whose system and databases are the same.
     let identity = SourceIdentity { timeline: 0, ..shop::identity() };
     let mut before = ScriptedSource::new(identity, published_catalogue(), []);
-    before.create_slot("shop", SlotFailover::Disabled, &|_| (), &CancelFlag::default()).unwrap();
+    before.create_slot("shop", &|_| (), &CancelFlag::default()).unwrap();
     let refused = detach(&database, Some(&mut before)).unwrap_err().to_string();
     assert!(refused.contains("is on timeline 0, and it followed timeline"), "{refused}");
     assert!(before.slot_state("shop").unwrap().is_some());
@@ -412,7 +411,7 @@ fn a_database_that_is_given_up_by_another_database_of_its_server_leaves_a_public
     let identity = SourceIdentity { database: "other".into(), ..shop::identity() };
     let mut other = ScriptedSource::new(identity, published_catalogue(), []);
     // Slots are the whole server's.
-    other.create_slot("shop", SlotFailover::Disabled, &|_| (), &CancelFlag::default()).unwrap();
+    other.create_slot("shop", &|_| (), &CancelFlag::default()).unwrap();
     let given_up = abandon(&database, &mut other).unwrap();
     assert_eq!(given_up.dropped, ["the replication slot \"shop\""]);
     assert_eq!(given_up.left[0].what, "the publication \"evergraph\"");

@@ -13,7 +13,6 @@ mod data_folder;
 #[allow(dead_code, reason = "other tests use more of it")]
 mod data_sets;
 mod early;
-mod failover;
 mod failures;
 mod follower;
 #[cfg(target_os = "linux")]

@@ -335,10 +335,10 @@ fn an_idle_replica_reaches_now_and_its_slot_advances_beside_a_database_that_neve
     replica.stop().unwrap();
 }
 
-/// How long the applier pauses: `EVERGRAPH_REPLICA_PAUSE_SECONDS`, or 5 seconds.
+/// How long the applier pauses: `EVERGRAPH_REPLICA_PAUSE_SECONDS`, or 8 seconds.
 fn pause_time() -> Duration {
     let seconds = std::env::var("EVERGRAPH_REPLICA_PAUSE_SECONDS")
-        .map_or(5, |text| text.parse().expect("EVERGRAPH_REPLICA_PAUSE_SECONDS is a number"));
+        .map_or(8, |text| text.parse().expect("EVERGRAPH_REPLICA_PAUSE_SECONDS is a number"));
     Duration::from_secs(seconds)
 }
 
@@ -348,8 +348,8 @@ fn an_applier_that_pauses_beyond_the_senders_time_limit_keeps_its_connection_and
     let there = server.database();
     there.run(TABLES);
     let pause = pause_time();
-    // The server's own default, if the pause exceeds it. Status updates are sent once a second: with 3 s each may be 2 s late.
-    let time_max = if pause > Duration::from_secs(60) { 60 } else { 3 };
+    // The server's own default, if the pause exceeds it. Status updates are sent once a second: with 5 s each may be 4 s late.
+    let time_max = if pause > Duration::from_secs(60) { 60 } else { 5 };
     let mut settings = there.settings();
     settings.options = Some(format!("-c wal_sender_timeout={time_max}s"));
     let follower = Follower::new(settings, shop::MAPPING);

@@ -27,7 +27,6 @@ use evergraph_replica::follow::options::{ReplicaMapping, ReplicaOptions, SYNC_IN
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::lsn::Lsn;
 use evergraph_replica::resync::recover;
-use evergraph_replica::source::slot_state::SlotFailover;
 use evergraph_replica::status::{ReplicaState, ReplicaStatus};
 use evergraph_server::metric_samples::Samples;
 use evergraph_server::metrics_listener::MetricsListener;
@@ -125,9 +124,6 @@ pub struct FollowingArguments {
     /// database and a random number; later the one of before].
     #[arg(long, value_name = "NAME")]
     pub slot: Option<String>,
-    /// Make a new slot so that the source's standbys keep it as well and the replica goes on when one takes over (PostgreSQL 17).
-    #[arg(long)]
-    pub failover: bool,
     /// Memory for the copy, and for transactions that are under way.
     #[arg(long, value_name = "SIZE", value_parser = amount::memory, default_value = "1GiB")]
     pub memory: u64,
@@ -154,7 +150,6 @@ impl FollowingArguments {
         let mut options = ReplicaOptions::new(ReplicaMapping { name, text });
         options.publication.clone_from(&self.publication);
         options.slot.clone_from(&self.slot);
-        options.failover = if self.failover { SlotFailover::Enabled } else { SlotFailover::Disabled };
         options.memory_bytes = self.memory;
         options.transaction_bytes_max = self.transaction_memory;
         options.slot_alarm_bytes = self.slot_alarm;

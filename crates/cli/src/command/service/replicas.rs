@@ -43,7 +43,7 @@ const OPEN_AGAIN: &str = "mend what it names, then close the database and open i
 #[derive(Args, Debug)]
 pub struct ReplicaArguments {
     /// Follow a PostgreSQL database and serve its graph; `database`, `source` and `mapping` are needed, `publication`, `slot`,
-    /// `failover` (true or false), `memory`, `transaction-memory` and `slot-alarm` are as of evergraph replica run. In a settings file each is a table [[serve.replica]].
+    /// `memory`, `transaction-memory` and `slot-alarm` are as of evergraph replica run. In a settings file each is a table [[serve.replica]].
     #[arg(long = "replica", value_name = "KEY = VALUE, ...", help_heading = "Replicas")]
     pub replicas: Vec<InlineTable>,
 }
@@ -57,8 +57,6 @@ struct ReplicaTable {
     mapping: PathBuf,
     publication: Option<String>,
     slot: Option<String>,
-    #[serde(default)]
-    failover: bool,
     #[serde(default = "gibibyte")]
     memory: String,
     #[serde(default = "gibibyte")]
@@ -99,7 +97,6 @@ impl ReplicaTable {
             mapping: self.mapping,
             publication: self.publication,
             slot: self.slot,
-            failover: self.failover,
             memory: size("memory", &self.memory)?,
             transaction_memory: size("transaction-memory", &self.transaction_memory)?,
             slot_alarm: size("slot-alarm", &self.slot_alarm)?,
@@ -414,14 +411,12 @@ mod tests {
         let needed = "database = 'shop.eg', source = 'postgres://ann@h/shop', mapping = 'shop.toml'";
         let settings = read(needed).unwrap();
         assert_eq!((settings[0].database.to_str(), settings[0].following.memory), (Some("shop.eg"), 1 << 30));
-        assert!(!settings[0].following.failover);
         let settings = read(&format!(
-            "{needed}, slot = 's', failover = true, memory = '2GiB', transaction-memory = '4GiB', slot-alarm = '3MiB'"
+            "{needed}, slot = 's', memory = '2GiB', transaction-memory = '4GiB', slot-alarm = '3MiB'"
         ))
         .unwrap();
-        let FollowingArguments { slot, failover, memory, transaction_memory, slot_alarm, .. } =
-            &settings[0].following;
-        assert_eq!((slot.as_deref(), *failover, *memory, *slot_alarm), (Some("s"), true, 2 << 30, 3 << 20));
+        let FollowingArguments { slot, memory, transaction_memory, slot_alarm, .. } = &settings[0].following;
+        assert_eq!((slot.as_deref(), *memory, *slot_alarm), (Some("s"), 2 << 30, 3 << 20));
         assert_eq!(*transaction_memory, 4 << 30);
         for (text, word) in [
             ("database = 'a.eg', mapping = 'm.toml'", "missing field `source`"),

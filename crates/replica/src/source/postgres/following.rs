@@ -15,7 +15,7 @@ use crate::source::postgres::publication;
 use crate::source::postgres::server::PostgresSource;
 use crate::source::postgres::slot::{self, SlotLifetime};
 use crate::source::replica_source::{ExportedSlot, PartitionOrigin, ReplicaSource, TableRewrite};
-use crate::source::slot_state::{PLUGIN, SlotFailover, SlotState};
+use crate::source::slot_state::{PLUGIN, SlotState};
 use crate::source::slot_wait::SlotWait;
 use crate::wire::startup::Purpose;
 
@@ -76,15 +76,10 @@ impl ReplicaSource for PostgresSource {
     fn create_slot(
         &mut self,
         name: &str,
-        failover: SlotFailover,
         waiting: &dyn Fn(&SlotWait),
         cancel: &CancelFlag,
     ) -> SourceResult<ExportedSlot> {
-        let lifetime = match failover {
-            SlotFailover::Disabled => SlotLifetime::Permanent,
-            SlotFailover::Enabled => SlotLifetime::Failover,
-        };
-        let made = slot::create(self.settings(), name, lifetime, waiting, cancel)?;
+        let made = slot::create(self.settings(), name, SlotLifetime::Permanent, waiting, cancel)?;
         Ok(ExportedSlot::new(made.consistent_point, Some(made.snapshot.clone()), made))
     }
 

@@ -11,7 +11,7 @@ use crate::source::postgres::change_stream::quoted;
 use crate::source::postgres::connection::{Connection, ResultRow};
 use crate::source::postgres::open_transactions;
 use crate::source::postgres::settings::ConnectionSettings;
-use crate::source::slot_state::{PLUGIN, SLOT_NAME_BYTES_MAX, SlotFailover, SlotState};
+use crate::source::slot_state::{PLUGIN, SLOT_NAME_BYTES_MAX, SlotState};
 use crate::source::slot_wait::SlotWait;
 use crate::wire::startup::Purpose;
 
@@ -25,8 +25,6 @@ pub enum SlotLifetime {
     Permanent,
     /// As long as the connection that made it.
     Temporary,
-    /// Until it is dropped, also on a standby that takes over, as [`SlotFailover::Enabled`] says.
-    Failover,
 }
 
 /// A slot that was made, and the snapshot of its first position: rows that the stream will not send are in it. Both live as long
@@ -47,8 +45,7 @@ pub struct CreatedSlot {
 /// few seconds which they are, and `cancel` ends the wait.
 ///
 /// # Errors
-/// If there is such a slot (42710), no slot is free (53400), or `wal_level` is not `logical` (55000); [`SourceError::Invalid`] for
-/// [`SlotLifetime::Failover`] before version 17.
+/// If there is such a slot (42710), no slot is free (53400), or `wal_level` is not `logical` (55000).
 pub fn create(
     settings: &ConnectionSettings,
     name: &str,
@@ -59,8 +56,13 @@ pub fn create(
     check_name(name)?;
     let mut connection = Connection::open(settings, Purpose::Replication, cancel)?;
     let doing = format!("make the replication slot {name:?} at");
-    let command = create_command(name, lifetime, connection.server_version())
-        .map_err(|problem| SourceError::Invalid(format!("{doing} {}: {problem}", connection.place())))?;
+    let temporary = match lifetime {
+        SlotLifetime::Permanent => "",
+        SlotLifetime::Temporary => " TEMPORARY",
+    };
+    // This form is that of version 14, and newer servers read it as well.
+    let command =
+        format!("CREATE_REPLICATION_SLOT {}{temporary} LOGICAL {PLUGIN} EXPORT_SNAPSHOT", quoted(name, '"'));
     let process = connection.process();
     let mut look = || {
         // A look that fails is made again.
@@ -86,37 +88,18 @@ pub fn create(
     Ok(CreatedSlot { name, consistent_point, snapshot, _connection: connection })
 }
 
-/// The command that makes a slot at a server of this version.
-///
-/// # Errors
-/// Why it has no such slots.
-fn create_command(name: &str, lifetime: SlotLifetime, server_version: u32) -> Result<String, String> {
-    // The form without parentheses is that of version 14, and newer servers read it as well.
-    let (temporary, options) = match lifetime {
-        SlotLifetime::Permanent => ("", "EXPORT_SNAPSHOT"),
-        SlotLifetime::Temporary => (" TEMPORARY", "EXPORT_SNAPSHOT"),
-        SlotLifetime::Failover => match SlotFailover::Enabled.problem(server_version) {
-            Some(problem) => return Err(problem),
-            None => ("", "(SNAPSHOT 'export', FAILOVER)"),
-        },
-    };
-    let name = quoted(name, '"');
-    Ok(format!("CREATE_REPLICATION_SLOT {name}{temporary} LOGICAL {PLUGIN} {options}"))
-}
-
 /// What the server says of the slot; `None` if there is none.
 ///
 /// # Errors
 /// If the server cannot be asked.
 pub fn state(connection: &mut Connection, name: &str) -> SourceResult<Option<SlotState>> {
     let doing = format!("look at the replication slot {name:?} of");
-    // Before version 17 there is no column `failover`: then this one is null.
     let rows = connection.query(
         &doing,
         &format!(
             "SELECT plugin, database, active_pid, restart_lsn, confirmed_flush_lsn, wal_status, safe_wal_size, \
-             (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_receive_lsn() ELSE pg_current_wal_lsn() END - restart_lsn)::bigint, \
-             to_jsonb(slots) ->> 'failover' FROM pg_replication_slots AS slots WHERE slot_name = {}",
+             (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_receive_lsn() ELSE pg_current_wal_lsn() END - restart_lsn)::bigint \
+             FROM pg_replication_slots WHERE slot_name = {}",
             escape_literal(name)
         ),
     )?;
@@ -135,8 +118,7 @@ pub fn drop(connection: &mut Connection, name: &str) -> SourceResult<()> {
 }
 
 fn read_state(row: &ResultRow) -> Option<SlotState> {
-    let [plugin, database, process, restart, confirmed, wal_status, safe, kept, failover] = row.as_slice()
-    else {
+    let [plugin, database, process, restart, confirmed, wal_status, safe, kept] = row.as_slice() else {
         return None;
     };
     fn number<T: std::str::FromStr>(cell: &Option<String>) -> Option<Option<T>> {
@@ -152,11 +134,6 @@ fn read_state(row: &ResultRow) -> Option<SlotState> {
         safe_bytes: number(safe)?,
         // The slot may be ahead of what was written last.
         kept_bytes: number::<i64>(kept)?.map(|bytes| bytes.max(0).unsigned_abs()),
-        failover: match failover.as_deref() {
-            Some("true") => SlotFailover::Enabled,
-            Some("false") | None => SlotFailover::Disabled,
-            Some(_) => return None,
-        },
     })
 }
 
@@ -179,33 +156,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slot_is_made_by_a_command_that_its_server_reads() {
-        let command = |lifetime, version| create_command("a\"b", lifetime, version);
-        let plain = "CREATE_REPLICATION_SLOT \"a\"\"b\" LOGICAL pgoutput EXPORT_SNAPSHOT";
-        assert_eq!(command(SlotLifetime::Permanent, 140_000).unwrap(), plain);
-        let temporary = "CREATE_REPLICATION_SLOT \"a\"\"b\" TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT";
-        assert_eq!(command(SlotLifetime::Temporary, 180_000).unwrap(), temporary);
-        let failover = "CREATE_REPLICATION_SLOT \"a\"\"b\" LOGICAL pgoutput (SNAPSHOT 'export', FAILOVER)";
-        assert_eq!(command(SlotLifetime::Failover, 170_000).unwrap(), failover);
-        let refused = command(SlotLifetime::Failover, 160_009).unwrap_err();
-        assert!(refused.contains("needs PostgreSQL 17"), "{refused}");
-        assert!(refused.contains("the server is PostgreSQL 16"), "{refused}");
-    }
-
-    #[test]
     fn a_slot_of_another_kind_or_without_its_log_is_named() {
         let cell = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        let row = |texts: [&str; 9]| texts.map(cell).to_vec();
-        let sound = ["pgoutput", "shop", "", "0/10", "0/20", "reserved", "", "-5", ""];
+        let row = |texts: [&str; 8]| texts.map(cell).to_vec();
+        let sound = ["pgoutput", "shop", "", "0/10", "0/20", "reserved", "", "-5"];
         let state = read_state(&row(sound)).unwrap();
-        assert_eq!(state.failover, SlotFailover::Disabled);
-        let with_failover = |text: &'static str| {
-            let mut texts = sound;
-            texts[8] = text;
-            read_state(&row(texts)).map(|state| state.failover)
-        };
-        assert_eq!(with_failover("true"), Some(SlotFailover::Enabled));
-        assert_eq!((with_failover("false"), with_failover("t")), (Some(SlotFailover::Disabled), None));
         assert_eq!((state.kept_bytes, state.restart_lsn), (Some(0), Some(Lsn::new(0x10))));
         assert_eq!(state.problem("shop"), None);
         assert!(state.problem("other").unwrap().contains("\"shop\""));
@@ -213,7 +168,7 @@ mod tests {
         assert!(physical.problem("shop").unwrap().contains("physical"));
         let lost = SlotState { wal_status: Some("lost".into()), ..state };
         assert!(lost.problem("shop").unwrap().contains("lost"));
-        assert_eq!(read_state(&row(["pgoutput", "shop", "x", "", "", "", "", "", ""])), None);
+        assert_eq!(read_state(&row(["pgoutput", "shop", "x", "", "", "", "", ""])), None);
         for name in ["", "A", "a-b", &"a".repeat(64)] {
             assert!(check_name(name).is_err());
         }

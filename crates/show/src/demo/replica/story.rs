@@ -37,7 +37,7 @@ const MAPPING: &str = "shop.toml";
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How often a line tells how it goes.
 const LINE_EVERY: Duration = Duration::from_secs(1);
-/// How long the replica may take to begin, or to catch up.
+/// How long the replica may take to begin, to tell how it goes, or to catch up.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// What separates those who write before the kill from those after it.
 const SEEDS: [u64; 2] = [1, 2];
@@ -230,27 +230,32 @@ impl ReplicaDemoRun<'_> {
         Ok(())
     }
 
-    /// Tells how it goes for `time_max`; freshness in microseconds.
+    /// Tells how it goes for `time`, and until there was at least one line; freshness in microseconds.
     fn watch(
         &self,
         following: &mut FollowingProcess,
-        time_max: Duration,
+        time: Duration,
     ) -> std::result::Result<Vec<u64>, Failure> {
         let began = Instant::now();
-        let mut told = Instant::now();
+        let (mut told, mut has_line) = (began, false);
         let (mut freshness_us, mut since_line) = (Vec::new(), Vec::new());
-        while began.elapsed() < time_max {
+        while began.elapsed() < time || !has_line {
             for message in following.take_messages()? {
                 let FollowingMessage::Following(figures) = message else { continue };
                 since_line.extend_from_slice(&figures.freshness_us);
                 if told.elapsed() >= LINE_EVERY {
-                    told = Instant::now();
+                    (told, has_line) = (Instant::now(), true);
                     self.tell(Line::of(began.elapsed(), &figures, &since_line))?;
                     freshness_us.append(&mut since_line);
                 }
             }
-            self.cancel.check()?;
-            thread::sleep(LOOK_EVERY);
+            match has_line {
+                true => {
+                    self.cancel.check()?;
+                    thread::sleep(LOOK_EVERY);
+                }
+                false => self.look_after(began, "told how it goes")?,
+            }
         }
         freshness_us.append(&mut since_line);
         Ok(freshness_us)

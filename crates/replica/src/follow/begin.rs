@@ -190,7 +190,7 @@ impl NewReplica<'_> {
             Err(error) => {
                 // Not by the source whose waits are over if this was cancelled.
                 let mut source = self.source.another(&CancelFlag::default());
-                let dropped = note.map_or(Ok(None), |note| drop_left(&mut *source, &note));
+                let dropped = note.as_ref().map_or(Ok(None), |note| drop_left(&mut *source, note));
                 // What is left is found by the notes, if there is something. What happened tells more than this.
                 if dropped.is_ok() {
                     let _ = ownership.release();
@@ -199,7 +199,13 @@ impl NewReplica<'_> {
                     Ok(Some(publication)) => Err(error.context(format!(
                         "the publication {publication:?}, which this copy made, stays for the readers of other slots"
                     ))),
-                    _ => Err(error),
+                    Ok(None) => Err(error),
+                    Err(_) => {
+                        let slot = note.map_or_else(String::new, |note| note.slot);
+                        Err(error.context(format!(
+                            "the replication slot {slot:?} may be left at the source, where it keeps the log: begin again, which drops it"
+                        )))
+                    }
                 }
             }
         }

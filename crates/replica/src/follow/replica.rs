@@ -138,6 +138,15 @@ impl Replica {
         Ok(matches!(find(database)?, FoundReplica::Following(..)))
     }
 
+    /// Whether a copy into `database` ended early, and what it made at the source could not be dropped: the notes of the database
+    /// say what that is, and the next start, or [`abandon`](crate::follow::detach::abandon), drops it.
+    ///
+    /// # Errors
+    /// As [`Replica::follows`].
+    pub fn has_left_something(database: &Database) -> Result<bool> {
+        Ok(matches!(find(database)?, FoundReplica::Begun(_)))
+    }
+
     /// Why `database`, if it follows already, does not go on with `source` as `options` say: it follows by another mapping, slot
     /// or publication, or another source. `None` if it does, or follows nothing.
     ///

@@ -9,7 +9,9 @@
 //! ```
 
 use crate::command::replica::copy_meter::CopyMeter;
-use crate::command::replica::run::{FollowingArguments, forget, open, open_existing, stop, wait};
+use crate::command::replica::run::{
+    FollowingArguments, close_failed, forget, open, open_existing, stop, wait,
+};
 use crate::context::Context;
 use crate::open::refuse_file;
 use crate::target::FolderParser;
@@ -168,12 +170,7 @@ fn copied(
     let replica = match started {
         Ok(replica) => Arc::new(replica),
         Err(error) => {
-            let closed = database.close();
-            drop(database);
-            if is_new {
-                forget(new)?;
-            }
-            closed?;
+            close_failed(new, database, is_new)?;
             return Err(error);
         }
     };

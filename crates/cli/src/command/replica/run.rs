@@ -195,12 +195,7 @@ pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Resu
     let replica = match started {
         Ok(replica) => Arc::new(replica),
         Err(error) => {
-            let closed = database.close();
-            drop(database);
-            if is_new {
-                forget(path)?;
-            }
-            closed?;
+            close_failed(path, database, is_new)?;
             return Err(error.into());
         }
     };
@@ -315,6 +310,20 @@ impl Patience {
         let source = &status.source;
         Err(Error::new(ErrorKind::Busy, format!("{source} could not be followed for {limit}: {why}")))
     }
+}
+
+/// Closes a database whose replica could not begin, and removes a new one, unless its notes say what stays at the source.
+///
+/// # Errors
+/// Those of closing and of removing.
+pub fn close_failed(path: &Path, database: Database, is_new: bool) -> Result<()> {
+    let is_useless = is_new && !Replica::has_left_something(&database)?;
+    let closed = database.close();
+    drop(database);
+    if is_useless {
+        forget(path)?;
+    }
+    closed
 }
 
 /// Removes the folder of a database, such as one that was made for a replica that could not begin.

@@ -90,10 +90,10 @@ pub struct MappedArguments {
     /// Sizes of section logs that are tried, in bytes, 32 to 16384: 64,128,256,512,1024,2048,4096,8192,16384.
     #[arg(long, value_delimiter = ',', value_name = "BYTES", value_parser = clap::value_parser!(u32).range(32..=16_384))]
     mapped_log_bytes: Option<Vec<u32>>,
-    /// How many times the graph is loaded before the database is opened after a kill: 1,16,160.
+    /// How many times the graph is loaded before the database is opened after a kill: 1,16. 25 are some 1 GB.
     #[arg(long, value_delimiter = ',', value_name = "LOADS")]
     mapped_opening_loads: Option<Vec<u32>>,
-    /// The same without the memory engine, for graphs that it has no memory for: 480 is some 20 GB.
+    /// The same without the memory engine, for graphs that it has no memory for: 500 are some 20 GB.
     #[arg(long, value_delimiter = ',', value_name = "LOADS")]
     mapped_opening_alone_loads: Option<Vec<u32>>,
     /// What is measured of the engine; all of it by default.

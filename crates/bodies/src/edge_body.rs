@@ -238,7 +238,7 @@ impl Body for EdgeBody {
     }
 
     fn merged(&self, nets: &[Net]) -> Self {
-        let mut merged = self.copied(nets);
+        let mut merged = self.copied(nets).expect("records are exact: Set only where something was");
         merged.orders = Orders::carried(self, &merged, nets);
         merged
     }
@@ -276,8 +276,10 @@ impl Body for EdgeBody {
 
 impl EdgeBody {
     /// As [`Body::merged`], without orders by value, which a copy does not need.
-    #[must_use]
-    pub fn copied(&self, nets: &[Net]) -> Self {
+    ///
+    /// # Errors
+    /// The first of `nets` that changes an edge which the body does not have: records of a damaged file may say so.
+    pub fn copied(&self, nets: &[Net]) -> Result<Self, String> {
         let last_row = nets.last().map_or(0, |net| usize::from(net.key.row()) + 1);
         let mut degrees = vec![0u32; last_row];
         self.for_each_row(|row, range| {
@@ -331,7 +333,12 @@ impl EdgeBody {
                     keys.extend(properties.as_slice().iter().map(|change| change.0));
                 }
                 Effect::Changed(changes) => {
-                    assert!(there, "records are exact: Set only where something was");
+                    if !there {
+                        let neighbor = net.key.neighbor();
+                        return Err(format!(
+                            "a record changes an edge from row {row} to v{neighbor}, which is not there"
+                        ));
+                    }
                     step(Step::Change(at, changes));
                     keys.extend(changes.as_slice().iter().map(|change| change.0));
                 }
@@ -357,7 +364,7 @@ impl EdgeBody {
                 Some((key, Arc::new(merged_column(key, old, &steps)?)))
             })
             .collect();
-        Self::new(&degrees, neighbors.into(), discriminators.into(), columns)
+        Ok(Self::new(&degrees, neighbors.into(), discriminators.into(), columns))
     }
 
     /// Takes `rows` out, which are some of those with edges, ascending, and where their lists lie.
@@ -435,6 +442,20 @@ mod tests {
         let row = prop_oneof![0u16..4, 100u16..104, Just(4095u16)];
         let key = (row, 0u32..5, prop_oneof![4 => Just(0u16), 1 => 1u16..3]);
         proptest::collection::btree_map(key, (0u8..4, proptest::option::of(0i64..100)), 0..25)
+    }
+
+    /// It was a panic, although such records may come out of a file.
+    #[test]
+    fn a_change_of_an_edge_that_is_not_there_is_an_error() {
+        let net = |neighbor, effect| Net { key: RecordKey::edge(3, neighbor, 0), effect, difference: 0 };
+        let present = |neighbor| net(neighbor, Effect::Present(Properties::EMPTY));
+        let body = EdgeBody::empty().merged(&[present(1), present(5)]);
+        let change = |neighbor| body.copied(&[net(neighbor, Effect::Changed(one(Some(7))))]);
+        assert_eq!(change(5).unwrap().items(), 2);
+        for absent in [0, 4, 6] {
+            let problem = change(absent).unwrap_err();
+            assert!(problem.contains(&format!("from row 3 to v{absent}, which is not there")), "{problem}");
+        }
     }
 
     proptest! {

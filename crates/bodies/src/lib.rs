@@ -3,7 +3,7 @@
 //! ```text
 //! run               records sorted by key, then time;            history: merged ones, for writers that began before
 //! net               what a sequence of changes comes to
-//! counters          how much was merged, and what it cost
+//! counters          how much was merged, and what it cost;      merge_turn: which of two merges waits
 //! commit_records    what a commit does to each segment
 //! edge_subject      what a segment of edges is about;           segment_id: which segment of a graph
 //! body              what every kind of body must know
@@ -35,6 +35,7 @@ pub mod frozen;
 pub mod graph_bodies;
 pub mod history;
 pub mod load;
+pub mod merge_turn;
 pub mod net;
 pub mod newest;
 pub mod run;

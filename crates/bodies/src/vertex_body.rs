@@ -85,6 +85,21 @@ impl VertexBody {
         all.extend(self.properties(row));
         all
     }
+
+    /// As [`Body::merged`].
+    ///
+    /// # Errors
+    /// The first of `nets` that changes a vertex which is not there: records of a damaged file may say so.
+    pub fn copied(&self, nets: &[Net]) -> Result<Self, String> {
+        let is_absent =
+            |net: &&Net| matches!(net.effect, Effect::Changed(_)) && !self.is_alive(net.key.row());
+        match nets.iter().find(is_absent) {
+            Some(net) => {
+                Err(format!("a record changes the vertex of row {}, which is not there", net.key.row()))
+            }
+            None => Ok(self.merged(nets)),
+        }
+    }
 }
 
 /// The new values of one column, by row.
@@ -180,6 +195,15 @@ mod tests {
 
     fn props(list: &[(u16, Option<i64>)]) -> Properties {
         list.iter().map(|(key, value)| (KeyId(*key), value.map(Value::I64))).collect()
+    }
+
+    #[test]
+    fn a_change_of_a_vertex_that_is_not_there_is_an_error() {
+        let body = VertexBody::empty().merged(&[net(3, Effect::Present(props(&[])))]);
+        let change = |row| body.copied(&[net(row, Effect::Changed(props(&[(1, Some(10))])))]);
+        assert_eq!(change(3).unwrap().property(3, KeyId(1)), Some(Value::I64(10)));
+        let problem = change(4).unwrap_err();
+        assert!(problem.contains("the vertex of row 4, which is not there"), "{problem}");
     }
 
     #[test]

@@ -64,6 +64,20 @@ impl Projection {
     pub fn all(direction: Direction) -> Self {
         Self { labels: None, types: None, direction, weight: None, vertices: None, edges: Vec::new() }
     }
+
+    /// Whether edges of this type may be in it.
+    #[must_use]
+    #[inline]
+    pub fn has_type(&self, edge_type: TypeId) -> bool {
+        self.types.as_ref().is_none_or(|types| types.contains(&edge_type))
+    }
+
+    /// Whether it chooses among the vertices of its labels, or among the edges of its types.
+    #[must_use]
+    #[inline]
+    pub fn is_filtered(&self) -> bool {
+        self.vertices.is_some() || !self.edges.is_empty()
+    }
 }
 
 /// A run of neighbours of one vertex, valid during one call of a visitor.

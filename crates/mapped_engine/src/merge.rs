@@ -30,6 +30,7 @@ use crate::tail::{TAIL_CAPACITY, tail_capacities, tail_capacity, tail_words};
 use crate::version::{ALL_KEYS, BodyPlace};
 use crate::words::{LINE_WORDS, LineNumber};
 use evergraph_bodies::history::{ContinuedHistory, History};
+use evergraph_bodies::merge_turn::MergeTurn;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::planted::{Bug, planted};
@@ -37,15 +38,6 @@ use evergraph_storage::timeline::clock::Timeline;
 use evergraph_storage::transaction::latch::under_latch;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-
-/// What a merge does while another one of its segment is under way.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MergeTurn {
-    /// Nothing.
-    OnlyIfFree,
-    /// It waits: what became readable since the other one began is merged, too.
-    Awaited,
-}
 
 /// What a merge did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -156,11 +148,7 @@ impl LiveSegment {
         turn: MergeTurn,
         build: impl FnOnce(BodyPlace, Timestamp, Vec<SharedRecord>) -> Result<MergedBody>,
     ) -> Result<LiveMergeOutcome> {
-        let one = match turn {
-            MergeTurn::OnlyIfFree => self.merging.try_lock(),
-            MergeTurn::Awaited => Some(self.merging.lock()),
-        };
-        let Some(_one) = one else { return Ok(LiveMergeOutcome::Busy) };
+        let Some(_one) = turn.take(&self.merging) else { return Ok(LiveMergeOutcome::Busy) };
         let snapshot = own.begin(memory.live);
         let base = if planted(Bug::MergeAtW) { memory.live.published() } else { snapshot.timestamp() };
         let start = self.state();

@@ -103,6 +103,18 @@ impl PropertyBytes {
     }
 }
 
+/// The first of records, sorted by (key, stamp), that no commit can have made after the one before it: its stamp, and what is
+/// wrong with it. Of keys with one record nothing is known: what they say of the body is not looked at.
+pub fn first_inexact(records: impl IntoIterator<Item = (RecordKey, Stamp)>) -> Option<(Stamp, String)> {
+    let mut last: Option<(RecordKey, Stamp)> = None;
+    records.into_iter().find_map(|(key, stamp)| {
+        let (_, before) = last.replace((key, stamp)).filter(|(before, _)| *before == key)?;
+        let (before, after) = (before.operation(), stamp.operation());
+        let wrong = || (stamp, format!("{after:?} follows {before:?} in the records of one key"));
+        (!after.may_follow(before)).then(wrong)
+    })
+}
+
 /// A record as tails and runs have it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct PlacedRecord {

@@ -21,6 +21,7 @@
 mod turns;
 
 use crate::turns::rest;
+use evergraph_bodies::merge_turn::MergeTurn;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{GroupId, LabelId};
 use evergraph_graph::timestamp::Timestamp;
@@ -35,7 +36,7 @@ use evergraph_mapped_engine::live_file::LiveFile;
 use evergraph_mapped_engine::live_head::LiveHead;
 use evergraph_mapped_engine::live_snapshot::LiveSnapshot;
 use evergraph_mapped_engine::live_writer::{CommitPart, LiveWriter};
-use evergraph_mapped_engine::merge::{BuiltBody, LiveMergeOutcome, MergeTurn};
+use evergraph_mapped_engine::merge::{BuiltBody, LiveMergeOutcome};
 use evergraph_mapped_engine::segment::LiveSegment;
 use evergraph_mapped_engine::shared_record::SharedRecord;
 use evergraph_mapped_engine::version::{ALL_KEYS, BodyPlace, SegmentVersion};

@@ -10,6 +10,10 @@
 #![cfg(shuttle)]
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
+#[path = "../../storage/tests/scheduled_store/mod.rs"]
+mod scheduled_store;
+
+use crate::scheduled_store::scheduled_store;
 use evergraph_graph::id::{KeyId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::transaction::Transaction as _;
@@ -18,18 +22,10 @@ use evergraph_graph::view::GraphView;
 use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_mapped_engine::engine::options::MappedOptions;
 use evergraph_mapped_engine::words::RegionSizes;
-use evergraph_storage::io::memory::MemoryDirectory;
-use evergraph_storage::io::random::SplitMix64;
-use evergraph_storage::log::error::LogError;
-use evergraph_storage::log::options::{Durability, LogOptions};
-use evergraph_storage::log::recovery::{Replay, recover};
+use evergraph_storage::log::options::Durability;
 use evergraph_storage::log::writer::Log;
-use evergraph_storage::memory_budget::MemoryBudget;
-use evergraph_storage::store::{Parts, Store, StoreOptions};
+use evergraph_storage::store::Store;
 use evergraph_storage::sync::thread;
-use evergraph_storage::timeline::clock::{Readable, Timeline};
-use evergraph_storage::transaction::front::LogAccess;
-use evergraph_storage::transaction::replay::Replayed;
 use std::sync::Arc;
 
 const RUNS: usize = 100;
@@ -47,25 +43,12 @@ struct Database {
 
 impl Database {
     fn new() -> Self {
-        let directory = Arc::new(MemoryDirectory::new("db"));
-        let recovered = recover(&*directory, Replay::default(), |_, _| Ok::<_, LogError>(())).unwrap();
-        let durability = Durability::None;
-        let options = LogOptions { durability, first_file_bytes: 1 << 16, ..LogOptions::default() };
-        let log = Arc::new(Log::open(directory, recovered, options, Box::new(SplitMix64::new(1))).unwrap());
-        let timeline = Arc::new(Timeline::new(Timestamp::ZERO, Readable::Published));
         // Words that shuttle schedules take much memory.
         let region_sizes = RegionSizes::new(11, 12).unwrap();
         let options = MappedOptions { region_sizes, slots: 16, ..MappedOptions::default() };
-        let store = Store::assemble(Parts {
-            engine: Arc::new(MappedEngine::in_memory(Arc::clone(&timeline), options).unwrap()),
-            timeline,
-            log: LogAccess::Writes(Arc::clone(&log)),
-            replayed: Replayed::default(),
-            budget: Arc::new(MemoryBudget::new(u64::MAX)),
-            random: Box::new(SplitMix64::new(2)),
-            options: StoreOptions::default(),
-        })
-        .unwrap();
+        let (store, log) = scheduled_store(Durability::None, |timeline| {
+            MappedEngine::in_memory(Arc::clone(timeline), options).unwrap()
+        });
         let made = store.transact(|transaction| {
             let (label, key) = (transaction.label("Account")?, transaction.key("number")?);
             let mut add = || transaction.add_vertex(label, &[(key, Value::I64(0))]);

@@ -18,6 +18,7 @@ use crate::segment::version::Segment;
 use evergraph_bodies::body::Body;
 use evergraph_bodies::counters::Counters;
 use evergraph_bodies::edge_body::EdgeBody;
+use evergraph_bodies::merge_turn::MergeTurn;
 use evergraph_bodies::vertex_body::VertexBody;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::sync::atomic::{AtomicBool, Ordering};
@@ -172,33 +173,30 @@ impl Merger {
 
     /// Merges one segment now, if what it holds is readable; whether it did.
     pub fn merge(&self, timeline: &Timeline, job: &Job) -> bool {
-        match job {
-            Job::Vertices(segment) => self.merge_segment(timeline, (segment, job), |_| 0, Segment::merge),
-            Job::Edges(segment) => self.merge_segment(timeline, (segment, job), Body::items, Segment::merge),
-        }
+        self.merge_in(MergeTurn::OnlyIfFree, timeline, job)
     }
 
     /// The same up to what is readable now, after a merge of the segment that is under way: that may have begun earlier.
     pub fn merge_in_turn(&self, timeline: &Timeline, job: &Job) -> bool {
+        self.merge_in(MergeTurn::Awaited, timeline, job)
+    }
+
+    fn merge_in(&self, turn: MergeTurn, timeline: &Timeline, job: &Job) -> bool {
         match job {
-            Job::Vertices(segment) => {
-                self.merge_segment(timeline, (segment, job), |_| 0, Segment::merge_in_turn)
-            }
-            Job::Edges(segment) => {
-                self.merge_segment(timeline, (segment, job), Body::items, Segment::merge_in_turn)
-            }
+            Job::Vertices(segment) => self.merge_segment(turn, timeline, (segment, job), |_| 0),
+            Job::Edges(segment) => self.merge_segment(turn, timeline, (segment, job), Body::items),
         }
     }
 
     fn merge_segment<B: Body>(
         &self,
+        turn: MergeTurn,
         timeline: &Timeline,
         (segment, job): (&Segment<B>, &Job),
         edges: impl Fn(&B) -> usize,
-        merge: impl Fn(&Segment<B>, &Timeline) -> MergeOutcome<B>,
     ) -> bool {
         let began = timeline.clock().now();
-        let MergeOutcome::Done { displaced, retained, merged } = merge(segment, timeline) else {
+        let MergeOutcome::Done { displaced, retained, merged } = segment.merge(turn, timeline) else {
             return false;
         };
         let now = segment.load_full();

@@ -18,6 +18,7 @@ use evergraph_graph::vertex_set::VertexSet;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::engine::{ChangedSince, Engine, FreezeRequest, Key};
 use evergraph_storage::index::changes::IndexChanges;
+use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use evergraph_storage::timeline::registry::Access;
 use evergraph_storage::view::{PointReads, View};
@@ -509,8 +510,8 @@ fn an_edge_that_had_no_weight_when_it_was_merged_refuses_nothing_once_it_has_one
         drop((latch, displaced));
     };
     let weights = || {
-        let catalogue = catalogue();
-        let budget: Arc<dyn Budget> = Arc::new(Unlimited);
+        let (catalogue, memory) = (catalogue(), MemoryBudget::new(u64::MAX));
+        let budget: Arc<dyn Budget> = Arc::new(memory.clone());
         let weight = Some(Weight { key: KEY, missing: None });
         let projection = &Projection { weight, ..Projection::all(Direction::Out) };
         let cancel = CancelFlag::default();
@@ -521,6 +522,8 @@ fn an_edge_that_had_no_weight_when_it_was_merged_refuses_nothing_once_it_has_one
             weights.extend_from_slice(piece.weights);
             Visit::Continue
         })?;
+        let is_reserved = memory.reservations().iter().any(|(purpose, _)| &**purpose == "edge weights");
+        assert!(!is_reserved, "weights lie in the copy's column, and none were converted");
         evergraph_graph::error::Result::Ok(weights)
     };
     let insert = |vertex| Mutation::InsertVertex {

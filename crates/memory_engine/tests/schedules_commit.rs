@@ -16,6 +16,10 @@
 #![cfg(shuttle)]
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
+#[path = "../../storage/tests/scheduled_store/mod.rs"]
+mod scheduled_store;
+
+use crate::scheduled_store::scheduled_store;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{KeyId, LabelId, VertexId};
 use evergraph_graph::index::IndexKind;
@@ -26,21 +30,13 @@ use evergraph_graph::value::Value;
 use evergraph_graph::view::GraphView;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
-use evergraph_storage::io::memory::MemoryDirectory;
-use evergraph_storage::io::random::SplitMix64;
-use evergraph_storage::log::error::LogError;
-use evergraph_storage::log::options::{Durability, LogOptions};
-use evergraph_storage::log::recovery::{self, recover};
+use evergraph_storage::log::options::Durability;
 use evergraph_storage::log::writer::Log;
-use evergraph_storage::memory_budget::MemoryBudget;
-use evergraph_storage::store::{Parts, Store, StoreOptions};
+use evergraph_storage::store::Store;
 use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 use evergraph_storage::sync::thread;
 use evergraph_storage::sync::{Mutex, schedules};
-use evergraph_storage::timeline::clock::{Readable, Timeline};
-use evergraph_storage::transaction::front::LogAccess;
 use evergraph_storage::transaction::handle::Transaction;
-use evergraph_storage::transaction::replay::Replayed;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -69,27 +65,7 @@ struct Kernel {
 
 impl Kernel {
     fn new(durability: Durability, indexed: bool) -> Arc<Self> {
-        let directory = Arc::new(MemoryDirectory::new("db"));
-        let recovered =
-            recover(&*directory, recovery::Replay::default(), |_, _| Ok::<_, LogError>(())).unwrap();
-        let options = LogOptions { durability, first_file_bytes: 1 << 16, ..LogOptions::default() };
-        let log = Arc::new(Log::open(directory, recovered, options, Box::new(SplitMix64::new(1))).unwrap());
-        let source = Arc::clone(&log);
-        let readable = match durability {
-            Durability::Sync => Readable::Durable(Arc::new(move || Timestamp(source.durable()))),
-            _ => Readable::Published,
-        };
-        let timeline = Arc::new(Timeline::new(Timestamp::ZERO, readable));
-        let store = Store::assemble(Parts {
-            engine: Arc::new(MemoryEngine::new(Arc::clone(&timeline))),
-            timeline,
-            log: LogAccess::Writes(Arc::clone(&log)),
-            replayed: Replayed::default(),
-            budget: Arc::new(MemoryBudget::new(u64::MAX)),
-            random: Box::new(SplitMix64::new(2)),
-            options: StoreOptions::default(),
-        })
-        .unwrap();
+        let (store, log) = scheduled_store(durability, |timeline| MemoryEngine::new(Arc::clone(timeline)));
         let made = store.transact(|transaction| {
             let (label, key) = (transaction.label("Account")?, transaction.key("value")?);
             let mut add = || transaction.add_vertex(label, &[(key, Value::I64(0))]);

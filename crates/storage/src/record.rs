@@ -96,6 +96,14 @@ pub enum Operation {
     Set = 3,
 }
 
+impl Operation {
+    /// Whether a record of this operation may be the next one of a key after one of `before`: records are exact.
+    #[must_use]
+    pub const fn may_follow(self, before: Self) -> bool {
+        matches!(self, Self::Insert) == matches!(before, Self::Delete)
+    }
+}
+
 /// When, and what.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Stamp(pub u64);
@@ -194,6 +202,16 @@ mod tests {
         assert!(
             RecordKey::parallel(1, 7).contains(&keys[2]) && !RecordKey::parallel(1, 7).contains(&keys[1])
         );
+    }
+
+    #[test]
+    fn an_insert_follows_a_delete_alone_and_nothing_else_does() {
+        use Operation::{Delete, Insert, Replace, Set};
+        for before in [Insert, Replace, Set] {
+            assert!([Delete, Replace, Set].iter().all(|after| after.may_follow(before)));
+            assert!(!Insert.may_follow(before) && Insert.may_follow(Delete));
+        }
+        assert!(![Delete, Replace, Set].iter().any(|after| after.may_follow(Delete)));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use evergraph_mapped_engine::entries::entry::EntryForm;
 use evergraph_mapped_engine::entries::entry_body::{
     EntryBody, EntryCursor, EntryStarts, MergedEntries, length_byte,
 };
+use std::fmt::Display;
 
 /// The target: the first byte of an input says which index it is, the rest is its body.
 pub const TARGET: Target = Target { seeds, promise, memory: Memory { fixed: 1 << 17, per_byte: 64 } };
@@ -76,8 +77,8 @@ fn read(body: EntryBody<'_>, low: &[u8], high: Option<&[u8]>, is_backwards: bool
 }
 
 /// What was read, if it was; an error must have a text.
-fn told<T>(read: Result<T, String>) -> Option<T> {
-    read.map_err(|problem| assert!(!problem.is_empty(), "an error says what is wrong")).ok()
+fn told<T, E: Display>(read: Result<T, E>) -> Option<T> {
+    read.map_err(|problem| assert!(!problem.to_string().is_empty(), "an error says what is wrong")).ok()
 }
 
 fn merged(body: EntryBody<'_>, changes: &[(&[u8], bool)]) -> Vec<Vec<u8>> {

@@ -36,7 +36,9 @@ pub fn on_mapped(bug: Bug) -> Option<Catcher> {
             ("array_checkpoints", INTERRUPTED, &["is corrupt at byte"])
         }
         PruneBeforeManifest => ("array_checkpoints", INTERRUPTED, &["is missing: db/log-"]),
-        SkipDirty => ("array_checkpoints", INTERRUPTED, &["another graph is found"]),
+        SkipDirty => {
+            ("array_checkpoints", INTERRUPTED, &["another graph is found", "in the records of one key"])
+        }
         OpenedNotSynced => {
             ("array_checkpoints", OPENED_AMID, &["after the power cut: db/array-", "another graph is found"])
         }

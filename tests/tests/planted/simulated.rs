@@ -8,8 +8,9 @@ const SIMULATION_OF_MAPPED: &str = "no_power_cut_and_no_fault_breaks_a_promise_o
 const ACKNOWLEDGED_LOST: &[&str] = &[" was acknowledged, and "];
 const BODIES_LOST: &[&str] = &["simulated.db/bodies-"];
 const EXTENTS_LOST: &[&str] = &["simulated.db/array-"];
-/// Records of vertices, or those of edges on one side or on both.
-const RECORDS_LOST: &[&str] = &["the state is not that of commit", "front/model.rs"];
+/// Records of vertices, or those of edges on one side or on both; or between two that are there.
+const RECORDS_LOST: &[&str] =
+    &["the state is not that of commit", "front/model.rs", "in the records of one key"];
 
 /// From this seed on a history has a disk of persistent memory.
 const LINES_FROM_SEED: u64 = 1 << 40;

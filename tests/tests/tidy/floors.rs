@@ -74,7 +74,7 @@ pub const MODULES: &[(&str, Floors)] = &[
     (
         "crates/bodies/src",
         &[
-            &["run", "net", "edge_subject", "edge_lists", "counters"],
+            &["run", "net", "edge_subject", "edge_lists", "counters", "merge_turn"],
             &["history", "body", "edge_search", "body_ref", "commit_records"],
             &["edge_body", "newest", "vertex_body"],
             &["edge_union", "body_form", "body_sink"],

@@ -262,11 +262,12 @@ impl Shop<'_> {
                 next += 1;
                 pacer.wait();
             }
-            Ok(next)
+            Ok(())
         };
-        let (measured, next) = beside_writer(HEAD_START, write, || measure(self))?;
+        let measured = beside_writer(HEAD_START, write, || measure(self));
+        // These orders are there, whatever became of the measurement.
         self.next_order = next;
-        Ok(measured)
+        Ok(measured?.0)
     }
 
     fn ask(&mut self, work: &mut Work<'_>, question: &Question, connection: &mut Connection) -> Result<()> {

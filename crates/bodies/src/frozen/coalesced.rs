@@ -140,7 +140,7 @@ fn coalesced<S: StoredLists>(lists: &[&FrozenList<S>], cancel: &CancelFlag) -> R
         }
     }
     let body = EdgeBody::new(&degrees, neighbors.into(), Box::default(), Vec::new());
-    let weights = if is_weighted { ListWeights::Own(weights.into()) } else { ListWeights::None };
+    let weights = if is_weighted { ListWeights::Own(Arc::new(weights)) } else { ListWeights::None };
     Ok(Box::from([FrozenList::new(S::of_copy(Arc::new(body)), weights, None)?]))
 }
 

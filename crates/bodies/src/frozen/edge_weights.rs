@@ -9,13 +9,18 @@
 //!
 //! Visitors get a weight for each neighbour. One number is an array as well, as long as the longest list, which all segments
 //! share: it stays in the processor's cache.
+//!
+//! The catalogue is that of a snapshot, and was read after its timestamp was taken: it defines at least what the snapshot sees, and
+//! no definition is taken back. A body that has a column all the same is an error: its in side, which has none, would weigh something
+//! else.
 
 use crate::edge_body::HUB_DEGREE;
 use crate::edge_lists::EdgeLists;
 use crate::frozen::stored_lists::StoredColumn;
 use crate::net::{Effect, Net};
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::catalogue::{Catalogue, Owner};
-use evergraph_graph::error::{Error, Result};
+use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{GroupId, KeyId, TypeId, VertexId};
 use evergraph_graph::packed_column::Packing;
 use evergraph_graph::topology::Weight;
@@ -38,6 +43,7 @@ pub(crate) struct WeighedSegment {
 pub(crate) struct EdgeWeights<'a> {
     catalogue: &'a Catalogue,
     weight: &'a Weight,
+    cancel: &'a CancelFlag,
     /// The types in the projection of which edges may have the property.
     types: Vec<TypeId>,
     /// The weight of edges without it, as often as it was needed so far.
@@ -47,10 +53,8 @@ pub(crate) struct EdgeWeights<'a> {
 impl<'a> EdgeWeights<'a> {
     /// The weights that a projection asks for, if it does. Cost: a look at each edge type.
     pub(crate) fn of(request: &FreezeRequest<'a>) -> Option<Self> {
-        let FreezeRequest { catalogue, projection, .. } = *request;
+        let FreezeRequest { catalogue, projection, cancel, .. } = *request;
         let weight = projection.weight.as_ref()?;
-        let is_chosen =
-            |edge_type: TypeId| projection.types.as_ref().is_none_or(|types| types.contains(&edge_type));
         let has_property =
             |edge_type: TypeId| catalogue.property_type(Owner::EdgeType(edge_type), weight.key).is_some();
         let is_within = |edge_type: TypeId| {
@@ -60,9 +64,9 @@ impl<'a> EdgeWeights<'a> {
             })
         };
         let types = catalogue.edge_types().map(|(edge_type, _)| edge_type);
-        let types = types
-            .filter(|edge_type| is_chosen(*edge_type) && has_property(*edge_type) && is_within(*edge_type));
-        Some(Self { catalogue, weight, types: types.collect(), repeated: Mutex::default() })
+        let types = types.filter(|edge_type| projection.has_type(*edge_type));
+        let types = types.filter(|edge_type| has_property(*edge_type) && is_within(*edge_type));
+        Some(Self { catalogue, weight, cancel, types: types.collect(), repeated: Mutex::default() })
     }
 
     /// The property.
@@ -78,6 +82,18 @@ impl<'a> EdgeWeights<'a> {
     /// What each edge of `edge_type` weighs, if none of them has the property.
     pub(crate) fn of_all(&self, edge_type: TypeId) -> Option<f64> {
         self.weight.missing.filter(|_| !self.types.contains(&edge_type))
+    }
+
+    /// The error of a body with edges in the projection that have the property, though none of their type has, as the catalogue says.
+    #[cold]
+    pub(crate) fn undefined(&self, of: WeighedSegment) -> Error {
+        let (edge_type, key) =
+            (self.catalogue.edge_type_name(of.edge_type), self.catalogue.key_name(self.weight.key));
+        let text = format!(
+            "edges {edge_type} of group {} have the property `{key}`, which the catalogue does not define for them",
+            of.group.0
+        );
+        Error::new(ErrorKind::Corrupt, text)
     }
 
     /// Whether there may be an edge whose property has to be looked at.
@@ -102,13 +118,19 @@ impl<'a> EdgeWeights<'a> {
         &self,
         number: f64,
         count: usize,
-        reserve: impl FnOnce(usize) -> Result<()>,
+        mut reserve: impl FnMut(usize) -> Result<()>,
     ) -> Result<Arc<[f64]>> {
         let mut repeated = self.repeated.lock();
         if repeated.len() < count {
-            // Who has a shorter one keeps it: all of those together are no longer than this one.
-            let length = count.max(2 * repeated.len());
-            reserve(length * size_of::<f64>())?;
+            // Who has a shorter one keeps it: all of those together are no longer than this one, if there is memory for twice as much.
+            let mut length = count.max(2 * repeated.len());
+            if let Err(refused) = reserve(length * size_of::<f64>()) {
+                if length == count {
+                    return Err(refused);
+                }
+                length = count;
+                reserve(length * size_of::<f64>())?;
+            }
             *repeated = std::iter::repeat_n(number, length).collect();
         }
         Ok(Arc::clone(&repeated))
@@ -117,16 +139,17 @@ impl<'a> EdgeWeights<'a> {
     /// A number for each edge of `lists`: that of the column's value, or the weight of edges without one.
     ///
     /// # Errors
-    /// `invalid` for a value that is no number, or that is missing and must not be; those of the column.
+    /// `invalid` for a value that is no number, or that is missing and must not be; `cancelled`; those of the column.
     pub(crate) fn converted<C: StoredColumn>(
         &self,
         lists: EdgeLists<'_>,
         column: Option<&C>,
         of: WeighedSegment,
-    ) -> Result<Arc<[f64]>> {
+    ) -> Result<Vec<f64>> {
         let count = lists.edges_count();
         let mut converted = Vec::with_capacity(count);
         while converted.len() < count {
+            self.cancel.check()?;
             let places = converted.len()..count.min(converted.len() + CONVERTED_AT_ONCE);
             let part = column.map(|column| column.part(places.clone())).transpose()?;
             for at in places {
@@ -135,7 +158,7 @@ impl<'a> EdgeWeights<'a> {
                 converted.push(self.number_of(value, of, row, lists.neighbors()[at])?);
             }
         }
-        Ok(converted.into())
+        Ok(converted)
     }
 
     /// The weight of an edge that is there after `net`, and had the weight `stored` before, if it was there.
@@ -194,12 +217,15 @@ pub(crate) fn longest_list(lists: EdgeLists<'_>) -> usize {
 mod tests {
     use super::*;
     use crate::edge_body::EdgeBody;
+    use crate::frozen::stored_lists::ColumnPart;
     use evergraph_graph::budget::{Budget, Unlimited};
-    use evergraph_graph::cancel::CancelFlag;
     use evergraph_graph::id::{Direction, LabelId};
+    use evergraph_graph::packed_column::PackedColumn;
     use evergraph_graph::schema_change::SchemaChange;
     use evergraph_graph::topology::Projection;
     use evergraph_graph::value::ValueType;
+    use evergraph_storage::sync::atomic::{AtomicUsize, Ordering};
+    use std::ops::Range;
 
     const KEY: KeyId = KeyId(2);
 
@@ -284,6 +310,69 @@ mod tests {
             // What all take together is no more than twice the longest.
             assert_eq!(wanted, [3 * 8, 6 * 8, 8000]);
         });
+    }
+
+    #[test]
+    fn where_there_is_no_memory_for_twice_as_many_weights_as_before_there_are_as_many_as_it_takes() {
+        asked(&catalogue(None), &weighed(Some(0.5)), |weights| {
+            let mut free = 20 * 8;
+            let mut repeated = |count| {
+                weights.repeated(0.5, count, |bytes| {
+                    free = usize::checked_sub(free, bytes).ok_or_else(|| Error::invalid("no memory"))?;
+                    Ok(())
+                })
+            };
+            assert_eq!(repeated(8).unwrap().len(), 8);
+            assert_eq!(repeated(9).unwrap().len(), 9, "twice the first would not fit beside it");
+            assert!(repeated(10).is_err(), "neither does so much");
+            assert_eq!(repeated(9).unwrap().len(), 9);
+        });
+    }
+
+    /// A column of ones, during the first look at which somebody cancels.
+    #[derive(Clone)]
+    struct CancellingColumn {
+        flag: CancelFlag,
+        looks: Arc<AtomicUsize>,
+    }
+
+    impl StoredColumn for CancellingColumn {
+        fn floats(&self) -> Result<Option<&[f64]>> {
+            Ok(None)
+        }
+
+        fn part(&self, places: Range<usize>) -> Result<ColumnPart<'_>> {
+            self.flag.cancel();
+            self.looks.fetch_add(1, Ordering::Relaxed);
+            let (one, first) = (Value::I64(1), places.start);
+            let column = PackedColumn::from_values(places.map(|_| Some(&one)));
+            Ok(ColumnPart::copied(column.expect("there are values"), first))
+        }
+    }
+
+    #[test]
+    fn a_conversion_ends_where_it_is_when_it_is_cancelled() {
+        let (catalogue, projection, cancel) = (catalogue(None), weighed(None), CancelFlag::default());
+        let budget: Arc<dyn Budget> = Arc::new(Unlimited);
+        let request = FreezeRequest {
+            catalogue: &catalogue,
+            projection: &projection,
+            budget: &budget,
+            cancel: &cancel,
+        };
+        let weights = EdgeWeights::of(&request).unwrap();
+        let converted = |edges_count: usize, cancelled: &CancelFlag| {
+            let neighbors = (0..edges_count as u32).collect();
+            let body = EdgeBody::new(&[edges_count as u32], neighbors, Box::default(), Vec::new());
+            let column = CancellingColumn { flag: cancelled.clone(), looks: Arc::default() };
+            let of = WeighedSegment { group: GroupId(0), edge_type: TypeId(1) };
+            let converted = weights.converted(body.lists(), Some(&column), of);
+            (converted, column.looks.load(Ordering::Relaxed))
+        };
+        let (whole, looks) = converted(CONVERTED_AT_ONCE + 1, &CancelFlag::default());
+        assert_eq!((whole.unwrap(), looks), (vec![1.0; CONVERTED_AT_ONCE + 1], 2));
+        let (error, looks) = converted(CONVERTED_AT_ONCE + 1, &cancel);
+        assert_eq!((error.unwrap_err().kind(), looks), (ErrorKind::Cancelled, 1));
     }
 
     #[test]

@@ -9,40 +9,36 @@
 //! vertices or edges are chosen   a copy of the lists
 //! ```
 //!
-//! What lists have within the labels, and numbers that were converted, is kept for the next time.
+//! What lists have within the labels, and numbers that were converted, is kept for the next time. Where a property says what edges
+//! weigh, `weighed_lists` makes the lists.
 
 use crate::edge_body::EdgeBody;
 use crate::edge_lists::EdgeLists;
-use crate::frozen::edge_weights::{EdgeWeights, WeighedSegment, longest_list};
+use crate::frozen::edge_weights::{EdgeWeights, WeighedSegment};
 use crate::frozen::freeze_source::{FreezeSegment, FreezeSource, ListChanges};
 use crate::frozen::fresh_lists::FreshLists;
 use crate::frozen::frozen_list::{FrozenList, ListWeights};
 use crate::frozen::label_lists::{BodyIdentity, ScopedBody, ScopedLists};
 use crate::frozen::label_scope::LabelScope;
-use crate::frozen::stored_lists::{StoredColumn as _, StoredLists};
-use crate::net::{Effect, Net};
+use crate::frozen::stored_lists::StoredLists;
 use evergraph_graph::budget::Reservation;
-use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, KeyId, TypeId, VertexId};
+use evergraph_graph::error::Result;
+use evergraph_graph::id::{Direction, GroupId, KeyId, TypeId, VertexId};
 use evergraph_graph::topology::Projection;
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_storage::engine::FreezeRequest;
 use evergraph_storage::sync::Mutex;
 use rayon::prelude::*;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// The lists of one side, by group.
 pub type FrozenSide<S> = Vec<Box<[FrozenList<S>]>>;
 
-/// The stored lists of a segment, and their weights.
-type WeighedLists<S> = (S, ListWeights<<S as StoredLists>::Column>);
-
 /// What memory for lists with fewer edges than are stored is reserved for.
 const LEFT_OUT: &str = "lists without what was left out";
 
 /// What memory for weights that do not lie as they are needed is reserved for.
-const WEIGHTS: &str = "edge weights";
+pub(crate) const WEIGHTS: &str = "edge weights";
 
 /// What a copy of so many edges with some of their properties takes at most, in bytes: a neighbour and a discriminator, where it
 /// lay, and of each property a value before and after.
@@ -51,7 +47,7 @@ fn copy_bytes(edges: usize, keys: usize) -> u64 {
 }
 
 /// What is within the labels of a body whose lists are `stored`.
-fn lists_within<S: StoredLists>(within: &ScopedLists, stored: &S) -> S {
+pub(crate) fn lists_within<S: StoredLists>(within: &ScopedLists, stored: &S) -> S {
     match within {
         ScopedLists::Whole => stored.clone(),
         ScopedLists::Part(part) => S::of_copy(Arc::clone(part)),
@@ -88,27 +84,18 @@ impl<S: FreezeSource> Freezer<'_, S> {
         Ok(())
     }
 
-    /// Whether edges of this type may name vertices of other labels than the chosen.
-    fn leaves_scope(&self, edge_type: TypeId) -> bool {
-        self.projection().labels.as_ref().is_some_and(|labels| {
-            let mut joins = self.request.catalogue.joins(edge_type);
-            joins.any(|(source, target)| !labels.contains(&source) || !labels.contains(&target))
-        })
-    }
-
     fn list(
         &self,
         segment: &dyn FreezeSegment<Lists = S::Lists>,
         of: WeighedSegment,
     ) -> Result<FrozenList<S::Lists>> {
-        let projection = self.projection();
-        if projection.vertices.is_some() || !projection.edges.is_empty() {
+        if self.projection().is_filtered() {
             return self.filtered(segment, of);
         }
-        let labels = self.labels.as_ref().filter(|_| self.leaves_scope(of.edge_type));
-        let Some(weights) = &self.weights else { return self.by_keys(segment, labels, None) };
+        let labels = self.labels.as_ref().filter(|labels| labels.may_be_left_by(of.edge_type));
+        let Some(weights) = &self.weights else { return self.by_keys(segment, of, labels, None) };
         match weights.of_all(of.edge_type) {
-            Some(number) => self.by_keys(segment, labels, Some((weights, number))),
+            Some(number) => self.by_keys(segment, of, labels, Some((weights, number))),
             None => self.by_properties(segment, of, labels, weights),
         }
     }
@@ -117,10 +104,15 @@ impl<S: FreezeSource> Freezer<'_, S> {
     fn by_keys(
         &self,
         segment: &dyn FreezeSegment<Lists = S::Lists>,
+        of: WeighedSegment,
         labels: Option<&LabelScope<'_>>,
         number: Option<(&EdgeWeights<'_>, f64)>,
     ) -> Result<FrozenList<S::Lists>> {
         let stored = segment.lists()?;
+        let has_column = match number {
+            Some((weights, _)) => stored.column(weights.key())?.is_some(),
+            None => false,
+        };
         let store = match labels {
             Some(labels) => {
                 let cut = self.kept_or_made(labels, &stored.identity(), || {
@@ -135,74 +127,19 @@ impl<S: FreezeSource> Freezer<'_, S> {
         if let Some(fresh) = &mut fresh {
             fresh.weigh_all(number);
         }
-        let weights = self.repeated(weights, number, store.lists()?)?;
+        let lists = store.lists()?;
+        if has_column && lists.edges_count() > 0 {
+            return Err(weights.undefined(of));
+        }
+        let weights = self.repeated(weights, number, lists)?;
         FrozenList::new(store, weights, fresh)
-    }
-
-    /// The lists of a segment with weights that a property says.
-    fn by_properties(
-        &self,
-        segment: &dyn FreezeSegment<Lists = S::Lists>,
-        of: WeighedSegment,
-        labels: Option<&LabelScope<'_>>,
-        weights: &EdgeWeights<'_>,
-    ) -> Result<FrozenList<S::Lists>> {
-        let weighed = match self.weighed(segment, of, labels, weights) {
-            Ok(weighed) => weighed,
-            // Of a stored edge, which records may have taken away, or given a weight.
-            Err(error) if error.kind() == ErrorKind::Invalid => return self.filtered(segment, of),
-            Err(error) => return Err(error),
-        };
-        let mut fresh = None;
-        segment.with_nets(&mut |nets| {
-            fresh = Self::weighted(&weighed, nets, of, weights, labels)?;
-            Ok(())
-        })?;
-        let (store, weights) = weighed;
-        FrozenList::new(store, weights, fresh)
-    }
-
-    /// The stored lists of a segment, without the edges that leave the labels, and their weights.
-    fn weighed(
-        &self,
-        segment: &dyn FreezeSegment<Lists = S::Lists>,
-        of: WeighedSegment,
-        labels: Option<&LabelScope<'_>>,
-        weights: &EdgeWeights<'_>,
-    ) -> Result<WeighedLists<S::Lists>> {
-        let stored = segment.lists()?;
-        let is_made = labels.is_some() || Self::needs_conversion(&stored, weights)?;
-        let Some(scope) = self.labels.as_ref().filter(|_| is_made) else {
-            let own = self.stored_weights(&stored, of, weights)?;
-            return Ok((stored, own));
-        };
-        let made = self.kept_or_made(scope, &stored.identity(), || {
-            let lists = match labels {
-                Some(labels) => self.cut_to_labels(segment, stored.lists()?, labels)?,
-                None => ScopedLists::Whole,
-            };
-            let store = lists_within(&lists, &stored);
-            if !Self::needs_conversion(&store, weights)? {
-                return Ok(lists.into());
-            }
-            // What they become is counted where they are kept.
-            let _meanwhile = self.request.budget.reserve(WEIGHTS, weight_bytes(store.lists()?) as u64)?;
-            let own = weights.converted(store.lists()?, store.column(weights.key())?.as_ref(), of)?;
-            Ok(ScopedBody { lists, weights: Some(own) })
-        })?;
-        let store = lists_within(&made.lists, &stored);
-        let own = match made.weights {
-            Some(own) => ListWeights::Own(own),
-            None => self.stored_weights(&store, of, weights)?,
-        };
-        Ok((store, own))
     }
 
     /// What is kept of a body for `scope`, or else what `make` makes of it, which is kept then.
     ///
     /// # Errors
     /// Those of `make`; `limit` if nobody keeps it and the budget refuses.
-    fn kept_or_made(
+    pub(crate) fn kept_or_made(
         &self,
         scope: &LabelScope<'_>,
         body: &BodyIdentity,
@@ -221,7 +158,7 @@ impl<S: FreezeSource> Freezer<'_, S> {
         Ok(made)
     }
 
-    fn cut_to_labels(
+    pub(crate) fn cut_to_labels(
         &self,
         segment: &dyn FreezeSegment<Lists = S::Lists>,
         lists: EdgeLists<'_>,
@@ -263,7 +200,7 @@ impl<S: FreezeSource> Freezer<'_, S> {
     }
 
     /// A copy of the edges that have both ends in scope and satisfy the filters.
-    fn filtered(
+    pub(crate) fn filtered(
         &self,
         segment: &dyn FreezeSegment<Lists = S::Lists>,
         of: WeighedSegment,
@@ -276,7 +213,10 @@ impl<S: FreezeSource> Freezer<'_, S> {
         segment.with_nets(&mut |nets| {
             self.reserve(LEFT_OUT, copy_bytes(stored + nets.len(), keys.len()) as usize)?;
             let before = segment.body(&keys)?;
-            body = Some(if nets.is_empty() { before } else { Arc::new(before.copied(nets)) });
+            body = Some(match nets {
+                [] => before,
+                _ => Arc::new(before.copied(nets).map_err(|problem| segment.inexact(problem))?),
+            });
             Ok(())
         })?;
         let body = body.expect("`with_nets` calls back or fails");
@@ -291,100 +231,16 @@ impl<S: FreezeSource> Freezer<'_, S> {
         });
         let store = S::Lists::of_copy(Arc::new(kept));
         let weights = match &self.weights {
-            Some(weights) => self.stored_weights(&store, of, weights)?,
+            Some(weights) => {
+                let is_same_for_all = weights.of_all(of.edge_type).is_some();
+                if is_same_for_all && store.column(weights.key())?.is_some() {
+                    return Err(weights.undefined(of));
+                }
+                self.stored_weights(&store, of, weights)?
+            }
             None => ListWeights::None,
         };
         FrozenList::new(store, weights, None)
-    }
-
-    /// Whether there has to be a number for each edge of `store` that is not there yet.
-    fn needs_conversion(store: &S::Lists, weights: &EdgeWeights<'_>) -> Result<bool> {
-        Ok(match store.column(weights.key())? {
-            Some(column) => column.floats()?.is_none(),
-            None => weights.weight().missing.is_none(),
-        })
-    }
-
-    /// The weights of all stored edges.
-    fn stored_weights(
-        &self,
-        store: &S::Lists,
-        of: WeighedSegment,
-        weights: &EdgeWeights<'_>,
-    ) -> Result<ListWeights<<S::Lists as StoredLists>::Column>> {
-        let lists = store.lists()?;
-        let is_converted = Self::needs_conversion(store, weights)?;
-        match (store.column(weights.key())?, weights.weight().missing) {
-            (Some(column), _) if !is_converted => Ok(ListWeights::Column(column)),
-            (None, Some(number)) => self.repeated(weights, number, lists),
-            (column, _) => {
-                self.reserve(WEIGHTS, weight_bytes(lists))?;
-                Ok(ListWeights::Own(weights.converted(lists, column.as_ref(), of)?))
-            }
-        }
-    }
-
-    /// `number`, the weight of edges without the property, for all edges of `lists`.
-    fn repeated<C>(
-        &self,
-        weights: &EdgeWeights<'_>,
-        number: f64,
-        lists: EdgeLists<'_>,
-    ) -> Result<ListWeights<C>> {
-        let repeated = weights.repeated(number, longest_list(lists), |bytes| self.reserve(WEIGHTS, bytes));
-        Ok(ListWeights::Same(repeated?))
-    }
-
-    /// As [`FreshLists::of_differences`], of edges within the labels, with weights: a row whose weights change is merged anew
-    /// too.
-    fn weighted(
-        (store, stored_weights): &WeighedLists<S::Lists>,
-        nets: &[Net],
-        of: WeighedSegment,
-        weights: &EdgeWeights<'_>,
-        labels: Option<&LabelScope<'_>>,
-    ) -> Result<Option<Box<FreshLists>>> {
-        let (lists, stored_weights) = (store.lists()?, stored_weights.resolved()?);
-        if let Some(net) = nets.last()
-            && u32::from(net.key.row()) >= GROUP_SIZE
-        {
-            let text = format!("a record of group {} is of row {}", of.group.0, net.key.row());
-            return Err(Error::new(ErrorKind::Corrupt, text));
-        }
-        let is_in = |net: &&Net| labels.is_none_or(|labels| labels.contains(net.key.neighbor()));
-        let nets: Vec<&Net> = nets.iter().filter(is_in).collect();
-        let mut fresh = FreshLists::new();
-        for of_row in nets.chunk_by(|a, b| a.key.row() == b.key.row()) {
-            let row = of_row[0].key.row();
-            let is_replaced = of_row.iter().any(|net| net.difference != 1);
-            let range = lists.range(row);
-            let copy = |fresh: &mut FreshLists, range: Range<usize>| {
-                fresh.neighbors.extend_from_slice(&lists.neighbors()[range.clone()]);
-                fresh.weights.extend_from_slice(stored_weights.of(range));
-            };
-            let mut from = range.start;
-            for net in of_row {
-                let mut stored = None;
-                if is_replaced {
-                    let to = lists.lower_bound(net.key, &range, from);
-                    copy(&mut fresh, from..to);
-                    let is_there = to < range.end && lists.is_at(net.key, to);
-                    stored = is_there.then(|| stored_weights.of(to..to + 1)[0]);
-                    from = to + usize::from(is_there);
-                }
-                if net.effect != Effect::Absent {
-                    fresh.neighbors.push(net.key.neighbor());
-                    fresh.weights.push(weights.after(net, stored, of)?);
-                }
-            }
-            if is_replaced {
-                copy(&mut fresh, from..range.end);
-                fresh.replace_row(row, range.len());
-            } else {
-                fresh.finish_row(row);
-            }
-        }
-        Ok(fresh.finish())
     }
 
     /// One side of every group, in groups' order.
@@ -408,8 +264,7 @@ impl<S: FreezeSource> Freezer<'_, S> {
         if label.is_none_or(|label| labels.is_some_and(|labels| !labels.contains(&label))) {
             return Ok(Box::default());
         }
-        let types = self.projection().types.as_ref();
-        let wanted = |edge_type: TypeId| types.is_none_or(|types| types.contains(&edge_type));
+        let wanted = |edge_type: TypeId| self.projection().has_type(edge_type);
         let mut lists = Vec::with_capacity(1);
         self.source.for_each_segment(group, side, &wanted, &mut |edge_type, segment| {
             let list = self.list(segment, WeighedSegment { group, edge_type })?;
@@ -422,29 +277,23 @@ impl<S: FreezeSource> Freezer<'_, S> {
     }
 }
 
-/// What a number for each edge takes.
-fn weight_bytes(lists: EdgeLists<'_>) -> usize {
-    lists.edges_count() * size_of::<f64>()
-}
-
 #[cfg(all(test, not(any(shuttle, loom))))]
 mod tests {
     use super::*;
-    use crate::frozen::frozen_graph::FrozenGraph;
     use crate::frozen::label_lists::LabelLists;
     use crate::frozen::test_source::{
-        Neighbors, ReadWatch, TestEdge, TestSource, WEIGHT, WatchedLists, frozen, visited,
+        LABELS, ReadWatch, TestEdge, TestSource, WEIGHT, catalogue, expected, frozen, frozen_as,
+        reserved_bytes, visited, weighted,
     };
     use evergraph_graph::budget::Unlimited;
     use evergraph_graph::cancel::CancelFlag;
+    use evergraph_graph::error::ErrorKind;
+    use evergraph_graph::filter::{Condition, Filter};
     use evergraph_graph::id::LabelId;
     use evergraph_graph::topology::{Piece, PieceBuffer, Topology as _, Visit, Weight};
     use evergraph_graph::value::{Value, ValueType};
     use evergraph_storage::memory_budget::MemoryBudget;
     use proptest::prelude::*;
-
-    /// Of each group.
-    const LABELS: [u16; 2] = [0, 1];
 
     fn any_vertex() -> impl Strategy<Value = u32> {
         prop_oneof![0u32..5, 4094u32..4099]
@@ -474,35 +323,6 @@ mod tests {
             let weight = missing.map(|missing| Weight { key: WEIGHT, missing: Some(missing) });
             Projection { labels, types, weight, ..Projection::all(direction) }
         })
-    }
-
-    /// What a visit of `direction` should find.
-    fn expected(edges: &[TestEdge], projection: &Projection, direction: Direction) -> Neighbors {
-        let has_label = |vertex: u32| {
-            let label = LabelId(LABELS[VertexId(vertex).group().0 as usize]);
-            projection.labels.as_ref().is_none_or(|labels| labels.contains(&label))
-        };
-        let mut lists = Neighbors::new();
-        for edge in edges {
-            let types = projection.types.as_ref();
-            if !has_label(edge.source)
-                || !has_label(edge.target)
-                || types.is_some_and(|types| !types.contains(&TypeId(edge.edge_type)))
-            {
-                continue;
-            }
-            let number =
-                |weight: &Weight| edge.value.as_ref().map_or(weight.missing, Value::as_f64).map(f64::to_bits);
-            let weight = projection.weight.as_ref().and_then(number);
-            if direction != Direction::In {
-                lists.entry(edge.source).or_default().push((edge.target, weight));
-            }
-            if direction != Direction::Out {
-                lists.entry(edge.target).or_default().push((edge.source, weight));
-            }
-        }
-        lists.values_mut().for_each(|list| list.sort_unstable());
-        lists
     }
 
     proptest! {
@@ -542,11 +362,35 @@ mod tests {
                 }
             }
         }
-    }
 
-    fn weighted(missing: Option<f64>, types: Option<Vec<TypeId>>, direction: Direction) -> Projection {
-        let weight = Some(Weight { key: WEIGHT, missing });
-        Projection { types, weight, ..Projection::all(direction) }
+        #[test]
+        fn chosen_vertices_are_visited_in_the_order_in_which_they_are_given(
+            edges in proptest::collection::vec(any_edge(), 0..60), projection in any_projection(),
+            vertices in proptest::collection::vec(any_vertex(), 0..30),
+        ) {
+            let (source, direction) = (TestSource::new(&LABELS, &edges, None), projection.direction);
+            let budget = MemoryBudget::new(u64::MAX);
+            let graph = frozen(&source, None, &projection, ValueType::I64, &budget).unwrap();
+            let mut found = Vec::new();
+            let note = |vertex: u32, piece: Piece<'_>| {
+                let weights = piece.weights.iter().map(|weight| Some(weight.to_bits()));
+                let pairs = piece.neighbors.iter().copied().zip(weights.chain(std::iter::repeat(None)));
+                found.extend(pairs.map(|(neighbor, weight)| (vertex, neighbor, weight)));
+                Visit::Continue
+            };
+            graph.visit_each(direction, &vertices, &mut PieceBuffer::default(), note).unwrap();
+            let (lists, mut found) = (expected(&edges, &projection, direction), &found[..]);
+            for vertex in vertices {
+                let list = lists.get(&vertex).map_or(&[][..], |list| &list[..]);
+                let want: Vec<_> = list.iter().map(|(neighbor, weight)| (vertex, *neighbor, *weight)).collect();
+                let (own, others) = found.split_at(want.len().min(found.len()));
+                let mut own = own.to_vec();
+                own.sort_unstable();
+                prop_assert_eq!(own, want);
+                found = others;
+            }
+            prop_assert!(found.is_empty(), "{found:?} of vertices that were not asked for");
+        }
     }
 
     #[test]
@@ -557,10 +401,7 @@ mod tests {
         edges[4].is_fresh = true;
         let (watch, budget) = (Arc::new(ReadWatch::default()), MemoryBudget::new(u64::MAX));
         let source = TestSource::new(&LABELS, &edges, Some(&watch));
-        let transposes = || {
-            let reservations = budget.reservations();
-            reservations.iter().any(|(purpose, _)| &**purpose == "the in side, turned from the out side")
-        };
+        let transposes = || reserved_bytes(&budget, "the in side, turned from the out side") > 0;
         let one_type = weighted(Some(2.5), Some(vec![TypeId(0)]), Direction::Both);
         let graph = frozen(&source, None, &one_type, ValueType::I64, &budget).unwrap();
         assert_eq!(visited(&graph, Direction::Both), expected(&edges, &one_type, Direction::Both));
@@ -578,83 +419,105 @@ mod tests {
         assert_eq!(budget.reservations(), []);
     }
 
-    /// Where the weights of the out side's first edge lie.
-    fn weights_place(graph: &FrozenGraph<WatchedLists>) -> usize {
-        let mut place = 0;
-        let visit = |_: u32, piece: Piece<'_>| {
-            place = piece.weights.as_ptr().addr();
-            Visit::Stop
-        };
-        graph
-            .visit(Direction::Out, 0..graph.bound(), &mut PieceBuffer::default(), visit)
-            .expect("its weights are there");
-        place
+    /// Edges without the property, of both types, within label 0 and from it to label 1.
+    fn plain_edges() -> Vec<TestEdge> {
+        let ends = [(0, 0, 1), (0, 0, 4096), (2, 1, 3), (2, 1, 4097)];
+        ends.map(|(source, edge_type, target)| TestEdge::stored(source, edge_type, target)).to_vec()
+    }
+
+    /// Chosen, as if some weren't.
+    fn all_vertices() -> Arc<VertexSet> {
+        Arc::new(VertexSet::from_words(vec![u64::MAX; 2 * 64], 2 * 4096))
     }
 
     #[test]
-    fn converted_weights_serve_the_next_snapshot_that_asks_for_the_same() {
-        let edges: Vec<TestEdge> = (1..100)
-            .map(|target| {
-                let value = (target % 3 > 0).then_some(Value::I64(i64::from(target)));
-                TestEdge { value, ..TestEdge::stored(0, 1, target) }
-            })
-            .collect();
-        let source = TestSource::new(&LABELS, &edges, None);
-        // Labels that no edge leaves, and that some may leave.
-        for labels in [None, Some(vec![LabelId(0)])] {
-            let budget = MemoryBudget::new(u64::MAX);
-            let kept = LabelLists::new(&budget);
-            let freeze = |kept: Option<&LabelLists>, missing| {
-                let labels = labels.clone();
-                let projection = Projection { labels, ..weighted(Some(missing), None, Direction::Out) };
-                let graph = frozen(&source, kept, &projection, ValueType::I64, &budget).unwrap();
-                assert_eq!(
-                    visited(&graph, Direction::Out),
-                    expected(&edges, &projection, Direction::Out),
-                    "{projection:?}"
-                );
-                graph
-            };
-            let kept_bytes = || {
-                let reservations = budget.reservations();
-                let of_kept = reservations.iter().find(|(purpose, _)| &**purpose == "lists within labels");
-                of_kept.map_or(0, |(_, bytes)| *bytes)
-            };
-            let first = freeze(Some(&kept), 0.5);
-            let bytes = kept_bytes();
-            assert!(bytes >= 99 * 8, "{bytes} bytes");
-            let second = freeze(Some(&kept), 0.5);
-            assert_eq!((weights_place(&second), kept_bytes()), (weights_place(&first), bytes));
-            let other = freeze(Some(&kept), 0.25);
-            assert_ne!(weights_place(&other), weights_place(&first));
-            assert!(kept_bytes() > bytes);
-            // Nobody keeps these, so that the topology has to.
-            let own = freeze(None, 0.5);
-            assert_ne!(weights_place(&own), weights_place(&first));
-            let used = budget.used_bytes();
-            drop(own);
-            assert!(budget.used_bytes() + 99 * 8 <= used);
-            drop((first, second, other));
-            let used = budget.used_bytes();
-            assert_eq!(kept_bytes(), used, "the rest went with the topologies");
-            drop(kept);
-            assert_eq!(budget.used_bytes(), 0);
-        }
-    }
-
-    #[test]
-    fn weights_that_the_budget_refuses_are_an_error() {
-        let edges: Vec<TestEdge> = (1..1000)
-            .map(|target| TestEdge { value: Some(Value::I64(1)), ..TestEdge::stored(0, 1, target) })
-            .collect();
-        let source = TestSource::new(&LABELS, &edges, None);
-        let projection = weighted(Some(1.0), None, Direction::Out);
-        for (limit, is_enough) in [(8192 / 8 + 999 * 8 - 1, false), (8192 / 8 + 999 * 8, true)] {
-            let graph = frozen(&source, None, &projection, ValueType::I64, &MemoryBudget::new(limit));
-            match graph {
-                Ok(graph) => assert!(is_enough && graph.edge_count() == 999),
-                Err(error) => assert!(!is_enough && error.kind() == ErrorKind::Limit, "{error}"),
+    fn a_property_that_a_type_gets_between_two_snapshots_is_read_by_the_later_one() {
+        for with_property in [&[0_u16][..], &[1, 0][..]] {
+            for labels in [None, Some(vec![LabelId(0)])] {
+                let (budget, mut edges) = (MemoryBudget::new(u64::MAX), plain_edges());
+                let kept = LabelLists::new(&budget);
+                let mut source = TestSource::new(&LABELS, &edges, None);
+                let projection = Projection { labels, ..weighted(Some(0.5), None, Direction::Both) };
+                // Type 0 is the last that gets it.
+                let before = catalogue(&with_property[..with_property.len() - 1], ValueType::I64);
+                let first = frozen_as(&source, Some(&kept), &projection, &before, &budget).unwrap();
+                let of_first = expected(&edges, &projection, Direction::Both);
+                assert_eq!(visited(&first, Direction::Both), of_first);
+                let value = Some(Value::I64(7));
+                let newer = TestEdge { value, is_fresh: true, ..TestEdge::stored(1, 0, 2) };
+                source.insert(&newer);
+                edges.push(newer);
+                let after = catalogue(with_property, ValueType::I64);
+                let second = frozen_as(&source, Some(&kept), &projection, &after, &budget).unwrap();
+                let want = expected(&edges, &projection, Direction::Both);
+                assert!(want[&1].contains(&(2, Some(7.0_f64.to_bits()))));
+                assert_eq!(visited(&second, Direction::Both), want);
+                assert_eq!(visited(&first, Direction::Both), of_first);
             }
         }
+    }
+
+    /// Its in side, which has no properties, would weigh something else.
+    #[test]
+    fn edges_with_a_property_that_the_catalogue_does_not_define_for_them_are_an_error() {
+        let mut edges = plain_edges();
+        // To label 1.
+        edges[1].value = Some(Value::I64(8));
+        let (source, budget) = (TestSource::new(&LABELS, &edges, None), MemoryBudget::new(u64::MAX));
+        let all = Some(all_vertices());
+        for direction in [Direction::Out, Direction::Both] {
+            let whole = weighted(Some(0.5), None, direction);
+            let chosen = Projection { vertices: all.clone(), ..whole.clone() };
+            for projection in [&whole, &chosen] {
+                let error = frozen(&source, None, projection, ValueType::I64, &budget).err().unwrap();
+                assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+                let says =
+                    "edges T0 of group 0 have the property `weight`, which the catalogue does not define";
+                assert!(error.to_string().contains(says), "{error}");
+            }
+            // Of edges that are left out nobody asks what they weigh.
+            let typed = weighted(Some(0.5), Some(vec![TypeId(1)]), direction);
+            assert!(frozen(&source, None, &typed, ValueType::I64, &budget).is_ok());
+        }
+        let source = TestSource::new(&LABELS, &edges[1..], None);
+        let within =
+            Projection { labels: Some(vec![LabelId(0)]), ..weighted(Some(0.5), None, Direction::Both) };
+        let graph = frozen(&source, None, &within, ValueType::I64, &budget).unwrap();
+        assert_eq!(visited(&graph, Direction::Both), expected(&edges[1..], &within, Direction::Both));
+    }
+
+    #[test]
+    fn projections_of_which_nothing_is_kept_leave_what_others_keep() {
+        let mut edges = plain_edges();
+        edges[2].value = Some(Value::I64(4));
+        let source = TestSource::new(&LABELS, &edges, None);
+        let budget = MemoryBudget::new(u64::MAX);
+        let kept = LabelLists::new(&budget);
+        let freeze = |projection: &Projection| {
+            let graph = frozen(&source, Some(&kept), projection, ValueType::I64, &budget).unwrap();
+            graph.edge_count()
+        };
+        let within = Projection { labels: Some(vec![LabelId(0)]), ..Projection::all(Direction::Out) };
+        assert_eq!(freeze(&within), 2);
+        let kept_bytes = || reserved_bytes(&budget, "lists within labels");
+        let before = kept_bytes();
+        assert!(before > 0);
+        let all = all_vertices();
+        for labels in
+            [None, Some(vec![LabelId(0)]), Some(vec![LabelId(1)]), Some(vec![LabelId(0), LabelId(1)])]
+        {
+            for missing in [None, Some(0.5), Some(0.25)] {
+                let weight = missing.map(|missing| Weight { key: WEIGHT, missing: Some(missing) });
+                let whole = Projection { labels: labels.clone(), weight, ..Projection::all(Direction::Out) };
+                freeze(&Projection { vertices: Some(Arc::clone(&all)), ..whole.clone() });
+                let exists = Filter { key: WEIGHT, condition: Condition::Exists };
+                freeze(&Projection { edges: vec![exists], ..whole });
+            }
+        }
+        // No edge leaves both.
+        let both = Some(vec![LabelId(1), LabelId(0)]);
+        assert_eq!(freeze(&Projection { labels: both, ..Projection::all(Direction::Out) }), 4);
+        assert_eq!(kept_bytes(), before);
+        assert_eq!((freeze(&within), kept_bytes()), (2, before));
     }
 }

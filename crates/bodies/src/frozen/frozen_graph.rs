@@ -82,7 +82,7 @@ impl<S: StoredLists> FrozenGraph<S> {
         let mut reservations = vec![request.budget.reserve("the set of vertices", u64::from(bound) / 8)?];
         let vertices = scope(source, request, groups, bound)?;
         let weights = EdgeWeights::of(request);
-        let labels = LabelScope::of(source, projection, weights.as_ref(), lists)?;
+        let labels = LabelScope::of(source, request, weights.as_ref(), lists)?;
         let freezer = Freezer {
             source,
             request: *request,
@@ -101,13 +101,17 @@ impl<S: StoredLists> FrozenGraph<S> {
             || side(needs_in && !reads_properties, Direction::In),
         );
         let (mut out, mut into) = (out?, into?);
-        if needs_in && reads_properties {
-            into = freezer.transposed(&out, groups)?;
-        }
         let counted = if needs_out { &out } else { &into };
         let edge_count = counted.iter().flatten().map(FrozenList::edges_count).sum();
-        if projection.direction == Direction::In {
-            out = Vec::new();
+        if needs_in && reads_properties {
+            let of_out = std::mem::take(&mut *freezer.reservations.lock());
+            into = freezer.transposed(&out, groups)?;
+            if projection.direction == Direction::In {
+                // It was for its properties alone.
+                out = Vec::new();
+            } else {
+                reservations.extend(of_out);
+            }
         }
         reservations.append(&mut freezer.reservations.lock());
         drop(freezer);
@@ -413,14 +417,12 @@ impl<S: StoredLists> Topology for FrozenGraph<S> {
     where
         F: FnMut(u32, Piece<'_>) -> Visit,
     {
-        debug_assert!(vertices.is_sorted(), "a frontier ascends");
         let lists_of = self.of_direction(direction)?;
         let mut resolved = Vec::new();
-        let mut vertices = vertices;
-        while let Some(vertex) = vertices.first() {
-            let group = VertexId(*vertex).group();
-            let count = vertices.partition_point(|vertex| VertexId(*vertex).group() == group);
-            let of_group = vertices.split_off(..count).expect("as many are left");
+        // Runs that ascend within a group. A frontier ascends, and has one a group; any other order has more, which are as right.
+        let is_run = |a: &u32, b: &u32| a <= b && VertexId(*a).group() == VertexId(*b).group();
+        for of_group in vertices.chunk_by(is_run) {
+            let group = VertexId(of_group[0]).group();
             let lists = lists_of(group);
             if let Some(OnlyList::Dense(list)) = only_list(lists, group)? {
                 if list.visit_each(of_group, &mut visitor) == Visit::Stop {

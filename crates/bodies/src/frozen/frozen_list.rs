@@ -22,8 +22,8 @@ pub(crate) enum ListWeights<C> {
     None,
     /// A plain array, shared.
     Column(C),
-    /// Numbers of another form, converted.
-    Own(Arc<[f64]>),
+    /// Numbers of another form, converted. A vector: an `Arc<[f64]>` would be made by a copy, which takes as much memory again.
+    Own(Arc<Vec<f64>>),
     /// The same number for each edge, as often as the longest list has edges, or more. Many segments share it.
     Same(Arc<[f64]>),
 }

@@ -76,7 +76,7 @@ pub(crate) enum ScopedLists {
 pub(crate) struct ScopedBody {
     pub(crate) lists: ScopedLists,
     /// The weight of each edge of the lists; `None` if they weren't converted.
-    pub(crate) weights: Option<Arc<[f64]>>,
+    pub(crate) weights: Option<Arc<Vec<f64>>>,
 }
 
 impl From<ScopedLists> for ScopedBody {
@@ -92,7 +92,7 @@ impl ScopedBody {
             ScopedLists::Whole => 0,
             ScopedLists::Part(part) => part.bytes().total(),
         };
-        lists + self.weights.as_deref().map_or(0, size_of_val)
+        lists + self.weights.as_ref().map_or(0, |weights| size_of_val(&weights[..]))
     }
 
     /// Whether dropping it frees its memory.
@@ -337,7 +337,7 @@ mod tests {
         };
         let (missing_one, first) = (heavy(Some(1.0)), body());
         lists.begin(&missing_one);
-        let weights: Arc<[f64]> = vec![0.5; 100].into();
+        let weights = Arc::new(vec![0.5; 100]);
         let weighed = ScopedBody { lists: ScopedLists::Whole, weights: Some(Arc::clone(&weights)) };
         assert!(lists.keep(&missing_one, &identity(&first), &weighed));
         drop(weighed);

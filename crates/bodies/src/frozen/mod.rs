@@ -7,7 +7,8 @@
 //! fresh_lists     the lists of rows that records change on top of a body
 //! frozen_list     both of one segment, with weights;         resolved_list: the same as borrowed arrays
 //! dense_list      the loops that algorithms spend their time in;   sparse_list: the same where few rows have edges
-//! freezer         makes frozen lists of segments and records;   transposed: the in side where properties are read
+//! freezer         makes frozen lists of segments and records;   weighed_lists: where a property says what edges weigh
+//! transposed      the in side where properties are read
 //! frozen_graph    all of them: the topology that algorithms read
 //! coalesced       all lists of a vertex in one place, for algorithms of many rounds
 //! shared_list     lists handed out as they lie in memory
@@ -28,6 +29,7 @@ pub mod shared_list;
 pub(crate) mod sparse_list;
 pub mod stored_lists;
 pub(crate) mod transposed;
+pub(crate) mod weighed_lists;
 
 #[cfg(all(test, not(any(shuttle, loom))))]
 mod test_source;

@@ -130,6 +130,7 @@ impl<'a> RowCursor<'a> {
     fn range(&mut self, row: u16) -> Range<usize> {
         let lists = self.list.lists;
         let Some(rows) = lists.rows else { return lists.list_at(usize::from(row)) };
+        debug_assert!(self.entry == 0 || rows[self.entry - 1] < row, "a cursor has passed the row");
         while rows.get(self.entry).is_some_and(|before| *before < row) {
             self.entry += 1;
         }

@@ -1,4 +1,5 @@
-//! Test source: edges as stored bodies and inserted records, for unit tests of freezing; somebody may watch how lists are read.
+//! Test source: edges as stored bodies and inserted records, for unit tests of freezing, and what freezing them should find; somebody
+//! may watch how lists are read.
 
 use crate::edge_body::EdgeBody;
 use crate::edge_lists::EdgeLists;
@@ -15,7 +16,7 @@ use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, KeyId, LabelId, TypeId
 use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::schema_change::SchemaChange;
-use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Topology as _, Visit};
+use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Topology as _, Visit, Weight};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_storage::engine::FreezeRequest;
 use evergraph_storage::memory_budget::MemoryBudget;
@@ -27,6 +28,9 @@ use std::sync::Arc;
 
 /// The property of edges.
 pub(crate) const WEIGHT: KeyId = KeyId(3);
+
+/// The label of either group of most sources.
+pub(crate) const LABELS: [u16; 2] = [0, 1];
 
 /// An edge, the value of its property, and whether it is a record.
 #[derive(Clone, Debug)]
@@ -117,7 +121,45 @@ pub(crate) fn visited(graph: &FrozenGraph<WatchedLists>, direction: Direction) -
     found
 }
 
-/// Freezes a projection, where the property has values of `value_type`.
+/// What a visit of `direction` should find in a source of [`LABELS`].
+pub(crate) fn expected(edges: &[TestEdge], projection: &Projection, direction: Direction) -> Neighbors {
+    let has_label = |vertex: u32| {
+        let label = LabelId(LABELS[VertexId(vertex).group().0 as usize]);
+        projection.labels.as_ref().is_none_or(|labels| labels.contains(&label))
+    };
+    let mut lists = Neighbors::new();
+    for edge in edges {
+        if !has_label(edge.source) || !has_label(edge.target) || !projection.has_type(TypeId(edge.edge_type))
+        {
+            continue;
+        }
+        let number =
+            |weight: &Weight| edge.value.as_ref().map_or(weight.missing, Value::as_f64).map(f64::to_bits);
+        let weight = projection.weight.as_ref().and_then(number);
+        if direction != Direction::In {
+            lists.entry(edge.source).or_default().push((edge.target, weight));
+        }
+        if direction != Direction::Out {
+            lists.entry(edge.target).or_default().push((edge.source, weight));
+        }
+    }
+    lists.values_mut().for_each(|list| list.sort_unstable());
+    lists
+}
+
+/// The edges of some types, with weights.
+pub(crate) fn weighted(missing: Option<f64>, types: Option<Vec<TypeId>>, direction: Direction) -> Projection {
+    let weight = Some(Weight { key: WEIGHT, missing });
+    Projection { types, weight, ..Projection::all(direction) }
+}
+
+/// What is reserved for a purpose, in bytes.
+pub(crate) fn reserved_bytes(budget: &MemoryBudget, purpose: &str) -> u64 {
+    let reservations = budget.reservations();
+    reservations.iter().find(|(found, _)| **found == *purpose).map_or(0, |(_, bytes)| *bytes)
+}
+
+/// Freezes a projection, where edges of type 1 have the property, whose values are of `value_type`.
 pub(crate) fn frozen(
     source: &TestSource,
     kept: Option<&LabelLists>,
@@ -125,14 +167,25 @@ pub(crate) fn frozen(
     value_type: ValueType,
     budget: &MemoryBudget,
 ) -> Result<FrozenGraph<WatchedLists>> {
-    let (catalogue, cancel) = (catalogue(value_type), CancelFlag::default());
+    frozen_as(source, kept, projection, &catalogue(&[1], value_type), budget)
+}
+
+/// The same, as `catalogue` says.
+pub(crate) fn frozen_as(
+    source: &TestSource,
+    kept: Option<&LabelLists>,
+    projection: &Projection,
+    catalogue: &Catalogue,
+    budget: &MemoryBudget,
+) -> Result<FrozenGraph<WatchedLists>> {
+    let cancel = source.cancel_flag();
     let budget: Arc<dyn Budget> = Arc::new(budget.clone());
-    let request = FreezeRequest { catalogue: &catalogue, projection, budget: &budget, cancel: &cancel };
+    let request = FreezeRequest { catalogue, projection, budget: &budget, cancel: &cancel };
     FrozenGraph::new(source, kept, &request)
 }
 
-/// Labels 0 and 1, and types 0 and 1 between any of them, of which the latter has the property.
-fn catalogue(value_type: ValueType) -> Catalogue {
+/// Labels 0 and 1, and types 0 and 1 between any of them, of which `with_property` have the property.
+pub(crate) fn catalogue(with_property: &[u16], value_type: ValueType) -> Catalogue {
     let mut catalogue = Catalogue::default();
     catalogue.apply(&SchemaChange::AddKey { id: WEIGHT, name: "weight".into() });
     for number in 0..2 {
@@ -144,8 +197,10 @@ fn catalogue(value_type: ValueType) -> Catalogue {
             catalogue.apply(&SchemaChange::Join { edge_type: TypeId(number), source, target });
         }
     }
-    let owner = Owner::EdgeType(TypeId(1));
-    catalogue.apply(&SchemaChange::DefineProperty { owner, key: WEIGHT, value_type });
+    for edge_type in with_property {
+        let owner = Owner::EdgeType(TypeId(*edge_type));
+        catalogue.apply(&SchemaChange::DefineProperty { owner, key: WEIGHT, value_type });
+    }
     catalogue
 }
 
@@ -190,6 +245,27 @@ impl TestSource {
             labels: labels.iter().copied().map(LabelId).collect(),
             segments: segments.into_iter().map(segment).collect(),
         }
+    }
+
+    /// Inserts an edge that is parallel to no other, as a record on lists that are there.
+    pub(crate) fn insert(&mut self, edge: &TestEdge) {
+        let sides = [(edge.source, edge.target, Direction::Out), (edge.target, edge.source, Direction::In)];
+        for (own, other, side) in sides {
+            let own = VertexId(own);
+            let subject = (own.group(), side, TypeId(edge.edge_type));
+            let mut segments = self.segments.iter_mut();
+            let found = segments.find(|found| (found.group, found.side, found.edge_type) == subject);
+            let inserted = &mut found.expect("there are edges of the type in the group").inserted;
+            let value = edge.value.clone().filter(|_| side == Direction::Out);
+            inserted.push((RecordKey::edge(own.row(), other, 0), value));
+            inserted.sort_by_key(|record| record.0);
+        }
+    }
+
+    /// What somebody who watches cancels.
+    fn cancel_flag(&self) -> CancelFlag {
+        let watch = self.segments.iter().find_map(|segment| segment.lists.watch.as_ref());
+        watch.map(|watch| watch.flag.clone()).unwrap_or_default()
     }
 }
 

@@ -21,18 +21,23 @@ impl<S: FreezeSource> Freezer<'_, S> {
     /// The in side of `out`, with the weights of the out side, which alone knows properties.
     ///
     /// # Errors
-    /// `limit` if the budget refuses, `corrupt` if a list names a vertex of no group, and those of the lists.
+    /// `limit` if the budget refuses, `corrupt` if a list names a vertex of no group, `cancelled`, and those of the lists.
     pub(crate) fn transposed(
         &self,
         out: &[Box<[FrozenList<S::Lists>]>],
         groups: u32,
     ) -> Result<FrozenSide<S::Lists>> {
+        // All lists have weights, or none.
+        let is_weighted = out.iter().flatten().any(FrozenList::is_weighted);
         let total: u64 = out.iter().flatten().map(FrozenList::edges_count).sum();
-        let bytes = total as usize * 12 + groups as usize * GROUP_SIZE as usize * 4;
-        self.reserve(PURPOSE, bytes)?;
-        let mut degrees = vec![0u32; groups as usize * GROUP_SIZE as usize];
+        let (edge_bytes, rows) = (if is_weighted { 12 } else { 4 }, groups as usize * GROUP_SIZE as usize);
+        self.reserve(PURPOSE, total as usize * edge_bytes + rows * 4)?;
+        // Degrees, and where the next edge of each row goes.
+        let _meanwhile = self.request.budget.reserve(PURPOSE, rows as u64 * 8)?;
+        let mut degrees = vec![0u32; rows];
         let each_piece = |visit: &mut dyn FnMut(u32, Piece<'_>)| -> Result<()> {
             for (group, lists) in out.iter().enumerate() {
+                self.request.cancel.check()?;
                 let mut lists =
                     lists.iter().map(|list| list.cursor(0)).collect::<Result<Vec<RowCursor<'_>>>>()?;
                 for row in 0..GROUP_SIZE as u16 {
@@ -60,10 +65,8 @@ impl<S: FreezeSource> Freezer<'_, S> {
             let text = format!("an edge leads from v{from} to v{to}, which is in no group");
             return Err(Error::new(ErrorKind::Corrupt, text));
         }
-        // All lists have weights, or none.
-        let is_weighted = out.iter().flatten().any(FrozenList::is_weighted);
         let mut sides: Vec<Side> = Vec::with_capacity(groups as usize);
-        let mut next = vec![0u32; degrees.len()];
+        let mut next = vec![0u32; rows];
         for (group, own) in degrees.chunks(GROUP_SIZE as usize).enumerate() {
             let mut start = 0;
             for (row, degree) in own.iter().enumerate() {
@@ -88,9 +91,78 @@ impl<S: FreezeSource> Freezer<'_, S> {
         let lists = sides.into_iter().zip(degrees.chunks(GROUP_SIZE as usize));
         let list = |((neighbors, weights), degrees): (Side, &[u32])| -> Result<Box<[FrozenList<S::Lists>]>> {
             let body = EdgeBody::new(degrees, neighbors.into(), Box::default(), Vec::new());
-            let weights = if is_weighted { ListWeights::Own(weights.into()) } else { ListWeights::None };
+            let weights = if is_weighted { ListWeights::Own(Arc::new(weights)) } else { ListWeights::None };
             Ok(Box::from([FrozenList::new(S::Lists::of_copy(Arc::new(body)), weights, None)?]))
         };
         lists.map(list).collect()
+    }
+}
+
+#[cfg(all(test, not(any(shuttle, loom))))]
+mod tests {
+    use super::*;
+    use crate::frozen::test_source::{
+        LABELS, ReadWatch, TestEdge, TestSource, WEIGHT, frozen, reserved_bytes, weighted,
+    };
+    use evergraph_graph::filter::{Condition, Filter};
+    use evergraph_graph::id::Direction;
+    use evergraph_graph::topology::{Projection, Topology as _};
+    use evergraph_graph::value::{Value, ValueType};
+    use evergraph_storage::memory_budget::MemoryBudget;
+    use rayon::ThreadPoolBuilder;
+
+    fn heavy(source: u32, target: u32) -> TestEdge {
+        TestEdge { value: Some(Value::I64(2)), ..TestEdge::stored(source, 1, target) }
+    }
+
+    #[test]
+    fn what_it_takes_is_reserved_and_what_it_took_meanwhile_is_not() {
+        let edges: Vec<TestEdge> = (1..100).map(|target| heavy(target % 3, 4090 + target)).collect();
+        let source = TestSource::new(&LABELS, &edges, None);
+        let (rows, set) = (2 * 4096, 2 * 4096 / 8);
+        let exists = Filter { key: WEIGHT, condition: Condition::Exists };
+        let filtered = Projection { edges: vec![exists], ..Projection::all(Direction::In) };
+        let weighted = |direction| weighted(None, None, direction);
+        // The out side has its numbers, where it stays.
+        for (projection, edge_bytes, out_bytes) in
+            [(weighted(Direction::In), 12, 0), (weighted(Direction::Both), 12, 99 * 8), (filtered, 4, 0)]
+        {
+            let budget = MemoryBudget::new(u64::MAX);
+            let graph = frozen(&source, None, &projection, ValueType::I64, &budget).unwrap();
+            assert_eq!(graph.edge_count(), 99);
+            let transposed = 99 * edge_bytes + rows * 4;
+            assert_eq!(reserved_bytes(&budget, PURPOSE), transposed);
+            assert_eq!(budget.used_bytes(), set + out_bytes + transposed, "{projection:?}");
+            drop(graph);
+            // Degrees and places lie beside it.
+            let limit = set + 99 * 8 + transposed + rows * 8;
+            if projection.edges.is_empty() {
+                for (limit, is_enough) in [(limit - 1, false), (limit, true)] {
+                    let budget = MemoryBudget::new(limit);
+                    let graph = frozen(&source, None, &projection, ValueType::I64, &budget);
+                    assert_eq!(graph.is_ok(), is_enough, "{limit} bytes for {projection:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn it_ends_where_it_is_when_it_is_cancelled() {
+        // A list in each of 20 groups, which is read once in each of two passes.
+        let edges: Vec<TestEdge> =
+            (0..20).map(|group| heavy(group * GROUP_SIZE, (group + 1) % 20 * GROUP_SIZE)).collect();
+        let watch = Arc::new(ReadWatch::default());
+        let source = TestSource::new(&[0; 20], &edges, Some(&watch));
+        let budget = MemoryBudget::new(u64::MAX);
+        let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let projection = weighted(None, None, Direction::In);
+        let freeze = || pool.install(|| frozen(&source, None, &projection, ValueType::I64, &budget));
+        watch.cancel_at(0);
+        assert_eq!(freeze().unwrap().edge_count(), 20);
+        let all = watch.reads();
+        watch.cancel_at(all - 30);
+        let error = freeze().err().unwrap();
+        assert_eq!((error.kind(), watch.reads()), (ErrorKind::Cancelled, all - 30), "{error}");
+        assert_eq!(budget.reservations(), []);
     }
 }

@@ -2,8 +2,12 @@
 
 use crate::support::{Database, Graph, Values, dump, files, go_on, open};
 use evergraph_disk_engine::engine::DiskEngine;
+use evergraph_disk_engine::file::csr_file::CsrFile;
+use evergraph_disk_engine::file_set::FileSet;
+use evergraph_disk_engine::format::file_name::{CsrFileName, FileContent};
 use evergraph_disk_engine::pick::limits::PickLimits;
 use evergraph_graph::error::ErrorKind;
+use evergraph_graph::id::{EdgeId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::memory::MemoryDirectory;
@@ -87,6 +91,14 @@ fn damage(image: &MemoryDirectory, name: &str, at: u64) {
     file.write_at(&[byte[0] ^ 0x10], at).unwrap();
 }
 
+/// The names of the topology files of each level that has any, from L0 on.
+fn files_by_level(set: &FileSet<CsrFile>) -> Vec<Vec<String>> {
+    let name =
+        |file: &Arc<CsrFile>| CsrFileName::new(file.stored().number, FileContent::Topology).to_string();
+    let levels = set.levels().map(|files| files.iter().map(name).collect::<Vec<_>>());
+    levels.filter(|files| !files.is_empty()).collect()
+}
+
 fn length(directory: &MemoryDirectory, name: &str) -> u64 {
     directory.open(name, OpenMode::Read).unwrap().len().unwrap()
 }
@@ -147,6 +159,55 @@ fn one_side_of_the_edges_completes_the_other() {
         }
     }
     assert!(seen > 3, "{seen} pages of lists");
+}
+
+/// A file of L0 is lost with both sides of its commits, and a page of the level below with one. The out list came first,
+/// whatever it was known through: edges came back that the in list knew as deleted.
+#[test]
+fn of_two_damaged_sides_the_one_that_is_known_longer_decides() {
+    for seed in [1, 2, 3] {
+        let directory = MemoryDirectory::new("db");
+        let mut database = Database::open(Arc::new(directory.clone()), Durability::Sync, seed).unwrap();
+        let flush = |database: &mut Database, commits| {
+            assert!(database.commit_some(commits));
+            database.checkpoint().unwrap();
+        };
+        flush(&mut database, 40);
+        flush(&mut database, 40);
+        while database.open.store().engine().compact_by(&LIMITS).unwrap() {}
+        let before = database.newest().clone();
+        flush(&mut database, 40);
+        flush(&mut database, 40);
+        // One compaction: into a level above that of the first files.
+        assert!(database.open.store().engine().compact_by(&LIMITS).unwrap());
+        let known = database.acknowledged;
+        flush(&mut database, 25);
+        let set = Arc::clone(&database.open.store().engine().tree().current().set);
+        let [flushed, upper, lowest] = files_by_level(&set).try_into().expect("L0 and two levels");
+        assert!(flushed.len() == 1 && !lowest.is_empty(), "{flushed:?}, {upper:?}, {lowest:?}");
+
+        // Edges are known through the commit before the file of L0, by one of their sides.
+        let after = &database.graphs[&known];
+        let was_deleted = |edge: &EdgeId| {
+            let has = |end: &VertexId| after.vertices.contains_key(end);
+            !after.edges.contains_key(edge) && has(&edge.source) && has(&edge.target)
+        };
+        assert!(before.edges.keys().any(was_deleted), "seed {seed}: no edge was deleted alone");
+        for name in upper {
+            for page in 0..(length(&directory, &name) - HEAD_BYTES) / PAGE_BYTES {
+                let (image, at) = (directory.power_cut(), format!("seed {seed}: {name}, page {page}"));
+                image.remove(&flushed[0]).unwrap();
+                damage(&image, &name, HEAD_BYTES + page * PAGE_BYTES + 40);
+                let (salvaged, graph) = salvaged(&image, &at);
+                for edge in graph.edges.keys() {
+                    let mut later = database.graphs.range(known..).map(|(_, graph)| graph);
+                    let is_known = later.any(|graph| graph.edges.contains_key(edge));
+                    assert!(is_known, "{at}: {edge} was deleted: {salvaged:?}");
+                }
+                was_there(&database, &salvaged, &graph, &at);
+            }
+        }
+    }
 }
 
 #[test]

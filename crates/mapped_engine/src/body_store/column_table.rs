@@ -13,6 +13,7 @@
 //!
 //! A process that finds a body in `live` finds its columns here; who opens the database has both from the manifest.
 
+use crate::extents::blockwise_payload::{BlockwisePayload, PayloadDamage};
 use crate::extents::header::ExtentPlace;
 use evergraph_graph::id::KeyId;
 use evergraph_graph::timestamp::Timestamp;
@@ -66,29 +67,41 @@ pub fn empty_table(arrays_bytes: u64) -> Vec<u8> {
 /// # Errors
 /// What should be there, and what is.
 pub fn take_table(payload: &[u8]) -> Result<(&[u8], Vec<ColumnEntry>), String> {
+    let taken = table_behind(BlockwisePayload::verified(payload));
+    let (arrays_bytes, columns) = taken.map_err(|damage| damage.to_string())?;
+    Ok((&payload[..arrays_bytes], columns))
+}
+
+/// As [`take_table`], with the number of the arrays' bytes in their place: none of them is touched, except where they share a block
+/// with the table.
+///
+/// # Errors
+/// As [`take_table`]; [`PayloadDamage::Checksum`] of a block in which the table lies.
+pub fn table_behind(payload: BlockwisePayload<'_>) -> Result<(usize, Vec<ColumnEntry>), PayloadDamage> {
     let words =
         |bytes: &[u8]| bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect::<Vec<_>>();
-    let Some((front, trailer)) = payload.split_last_chunk::<TRAILER_BYTES>() else {
-        return Err(format!(
-            "a body with {TRAILER_BYTES} bytes at its end expected, found {}",
-            payload.len()
-        ));
+    let end = payload.length();
+    let front = end.saturating_sub(TRAILER_BYTES);
+    let trailer = words(payload.get(front..end)?.unwrap_or_default());
+    let [arrays, columns] = trailer[..] else {
+        let problem = format!("a body with {TRAILER_BYTES} bytes at its end expected, found {end}");
+        return Err(problem.into());
     };
-    let [arrays, columns] = words(trailer)[..] else { unreachable!("a trailer has two words") };
     let table = usize::try_from(columns).ok().and_then(|columns| columns.checked_mul(ENTRY_BYTES));
-    let begin = table.and_then(|table| front.len().checked_sub(table));
+    let begin = table.and_then(|table| front.checked_sub(table));
     let fits = |begin: &usize| arrays.checked_next_multiple_of(8) == Some(*begin as u64);
     let Some(begin) = begin.filter(fits) else {
-        return Err(format!(
-            "{arrays} bytes of arrays and {columns} columns do not fit into {} bytes",
-            payload.len()
-        ));
+        let problem = format!("{arrays} bytes of arrays and {columns} columns do not fit into {end} bytes");
+        return Err(problem.into());
     };
-    let (arrays, zeros) = front[..begin].split_at(arrays as usize);
+    // They lie before `begin`.
+    let arrays_bytes = arrays as usize;
+    let zeros = payload.get(arrays_bytes..begin)?.unwrap_or_default();
     if zeros.iter().any(|byte| *byte != 0) {
-        return Err("zeros behind the arrays of a body expected".to_owned());
+        return Err("zeros behind the arrays of a body expected".to_owned().into());
     }
-    let entries = front[begin..].chunks_exact(ENTRY_BYTES).map(|entry| {
+    let entries = payload.get(begin..front)?.unwrap_or_default();
+    let entries = entries.chunks_exact(ENTRY_BYTES).map(|entry| {
         let [key, base, place, bytes] = words(entry)[..] else { unreachable!("an entry has four words") };
         let key = u16::try_from(key).map_err(|_| format!("a property key expected, found {key}"))?;
         let place = ExtentPlace::unpacked(place, bytes);
@@ -96,9 +109,9 @@ pub fn take_table(payload: &[u8]) -> Result<(&[u8], Vec<ColumnEntry>), String> {
     });
     let columns = entries.collect::<Result<Vec<_>, String>>()?;
     if !columns.is_sorted_by(|a, b| a.key < b.key) {
-        return Err("columns in ascending order of their keys expected".to_owned());
+        return Err("columns in ascending order of their keys expected".to_owned().into());
     }
-    Ok((arrays, columns))
+    Ok((arrays_bytes, columns))
 }
 
 /// The same body with its columns elsewhere.

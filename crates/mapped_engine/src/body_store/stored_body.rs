@@ -1,11 +1,13 @@
 //! Stored body: the exact state of a segment at its base, where it lies in an array file, with its columns.
 //!
-//! What this process wrote was checked before; what it found is checked when it is touched first.
+//! What this process wrote was checked before; what it found is checked when it is touched first: of the entries of an index, which
+//! may be many gigabytes in one extent, the blocks that are touched.
 
-use crate::body_store::column_table::{ColumnEntry, take_table};
+use crate::body_store::column_table::{ColumnEntry, table_behind, take_table};
 use crate::body_store::extent_bytes::ExtentBytes;
 use crate::body_store::stored_column::StoredColumn;
 use crate::entries::entry_body::EntryBody;
+use crate::extents::blockwise_payload::BlockwisePayload;
 use crate::extents::stored_extent::StoredExtent;
 use crate::version::BodyPlace;
 use evergraph_bodies::body_ref::edges::ListLayout;
@@ -228,30 +230,49 @@ impl StoredBody {
         VertexBodyRef::parse(&extent.payload()?[..bytes]).map_err(|problem| extent.corrupt(problem))
     }
 
-    /// The entries of an index, in place.
+    /// The entries of an index, in place, whose blocks are compared with their checksums as they are touched.
     ///
-    /// Cost: the first touch compares the checksum of all of them.
+    /// Cost: the first touch compares the checksums of the first and the last block, and reads four bytes for each.
     ///
     /// # Errors
     /// As [`StoredBody::value`].
     pub fn entries(&self) -> CheckpointResult<EntryBody<'_>> {
         let Some(extent) = &self.extent else { return Ok(EntryBody::EMPTY) };
+        self.entries_in(extent, extent.blockwise()?)
+    }
+
+    /// As [`StoredBody::entries`], all compared before: for whoever reads all of them.
+    ///
+    /// Cost: the first call computes the checksums of all of them; each call does after a failed sync.
+    ///
+    /// # Errors
+    /// As [`StoredBody::value`].
+    pub fn verified_entries(&self) -> CheckpointResult<EntryBody<'_>> {
+        let Some(extent) = &self.extent else { return Ok(EntryBody::EMPTY) };
+        self.entries_in(extent, BlockwisePayload::verified(extent.payload()?))
+    }
+
+    fn entries_in<'a>(
+        &self,
+        extent: &ExtentBytes,
+        payload: BlockwisePayload<'a>,
+    ) -> CheckpointResult<EntryBody<'a>> {
         let bytes = match self.checked.get() {
             Some(CheckedArrays::Entries { bytes }) => *bytes,
             Some(_) => return Err(extent.corrupt("a body of entries expected, found another one".to_owned())),
             None => {
-                let arrays = self.checked_table(extent)?;
-                EntryBody::parse(arrays).map_err(|problem| extent.corrupt(problem))?;
-                let bytes = arrays.len();
+                let (bytes, found) = table_behind(payload).map_err(|damage| extent.unreadable(damage))?;
+                self.check_columns(extent, &found)?;
+                EntryBody::in_payload(payload.first(bytes)).map_err(|damage| extent.unreadable(damage))?;
                 self.checked.get_or_init(|| CheckedArrays::Entries { bytes });
                 bytes
             }
         };
-        EntryBody::parse(&extent.payload()?[..bytes]).map_err(|problem| extent.corrupt(problem))
+        EntryBody::in_payload(payload.first(bytes)).map_err(|damage| extent.unreadable(damage))
     }
 
     /// How many entries an index says it has: a figure to be shown. Cost: a look at its first bytes, where
-    /// [`StoredBody::entries`] would compare the checksum of all of them; so damage may make it any number.
+    /// [`StoredBody::entries`] would compare checksums; so damage may make it any number.
     #[must_use]
     pub fn stated_entries(&self) -> u64 {
         let Some(extent) = &self.extent else { return 0 };
@@ -261,13 +282,19 @@ impl StoredBody {
     /// The arrays in the payload, if its table says what is known of the columns.
     fn checked_table<'a>(&self, extent: &'a ExtentBytes) -> CheckpointResult<&'a [u8]> {
         let (arrays, found) = take_table(extent.payload()?).map_err(|problem| extent.corrupt(problem))?;
+        self.check_columns(extent, &found)?;
+        Ok(arrays)
+    }
+
+    /// Whether the columns that the table of a body names are those that are known.
+    fn check_columns(&self, extent: &ExtentBytes, found: &[ColumnEntry]) -> CheckpointResult<()> {
         let known = self.columns.iter().map(|(key, column)| ColumnEntry {
             key: *key,
             base: column.base(),
             place: column.extent().place(),
         });
         if known.eq(found.iter().copied()) {
-            return Ok(arrays);
+            return Ok(());
         }
         Err(extent.corrupt(format!("the columns that are known expected, found {found:?}")))
     }
@@ -300,5 +327,146 @@ impl StoredBody {
     pub fn bytes(&self) -> (u64, u64) {
         let body = self.extent.as_ref().map_or(0, |extent| extent.place().payload_bytes);
         (body, self.columns.iter().map(|(_, column)| column.bytes()).sum())
+    }
+}
+
+#[cfg(all(test, not(any(shuttle, loom))))]
+#[allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
+mod tests {
+    use super::*;
+    use crate::body_store::body_writer::BodyWriter;
+    use crate::extents::array_file::file_name;
+    use crate::extents::header::{BLOCK_BYTES, HEADER_BYTES};
+    use crate::extents::reader::ReadFiles;
+    use crate::extents::table::{ExtentOptions, Extents, Reuse};
+    use crate::files::segment_id::SegmentId;
+    use evergraph_graph::timestamp::Timestamp;
+    use evergraph_storage::checkpoint::error::CheckpointError;
+    use evergraph_storage::io::directory::{Directory, OpenMode};
+    use evergraph_storage::io::error::Operation;
+    use evergraph_storage::io::failing::{FailingDirectory, Fault};
+    use evergraph_storage::io::memory::MemoryDirectory;
+    use std::io::ErrorKind;
+
+    const SIZES: ExtentOptions = ExtentOptions { first_file_bytes: 1 << 22, file_bytes_max: 1 << 22 };
+    /// Entries of nine bytes with their lengths: 44 blocks.
+    const COUNT: u64 = 300_000;
+    const BLOCKS: usize = 44;
+    /// Where the first of them lies in the payload.
+    const FIRST: usize = 8 + 8 * (COUNT as usize).div_ceil(16);
+    /// An entry of the upper half, and the block in which it lies.
+    const HIGH: u64 = 200_000;
+    const HIGH_BLOCK: usize = (FIRST + 9 * HIGH as usize) / BLOCK_BYTES;
+
+    fn written(extents: &Extents) -> StoredBody {
+        let entries: Vec<[u8; 8]> = (0..COUNT).map(u64::to_be_bytes).collect();
+        let segment = SegmentId::index(1).unwrap();
+        let writer = BodyWriter { extents, segment, base: Timestamp(7) };
+        let walk = || Ok(entries.iter().map(|entry| Ok::<&[u8], String>(&entry[..])));
+        writer.entries(COUNT, walk).unwrap().0
+    }
+
+    /// An index whose files are durable.
+    fn index() -> (MemoryDirectory, StoredBody) {
+        let directory = MemoryDirectory::new("db");
+        let (extents, _) = Extents::open(Arc::new(directory.clone()), SIZES, [], Reuse::Allowed).unwrap();
+        let body = written(&extents);
+        extents.sync().unwrap();
+        (directory, body)
+    }
+
+    fn own(body: &StoredBody) -> &StoredExtent {
+        body.extent().and_then(ExtentBytes::own).unwrap()
+    }
+
+    /// Flips a bit of an entry.
+    fn flip(directory: &MemoryDirectory, body: &StoredBody, entry: u64) {
+        let place = own(body).place();
+        let file = directory.open(&file_name(place.file), OpenMode::ReadWrite).unwrap();
+        let at = place.offset + (HEADER_BYTES + FIRST) as u64 + 9 * entry + 8;
+        let mut byte = [0];
+        file.read_at(&mut byte, at).unwrap();
+        file.write_at(&[byte[0] ^ 1], at).unwrap();
+    }
+
+    /// The same index as who opens the database finds it.
+    fn found(directory: &MemoryDirectory, body: &StoredBody) -> StoredBody {
+        let named = [(own(body).place(), own(body).header())];
+        let opened = Extents::open(Arc::new(directory.clone()), SIZES, named, Reuse::Allowed);
+        let (_, mut extents) = opened.unwrap();
+        StoredBody::found(ExtentBytes::Own(extents.remove(0)), StoredColumns::new())
+    }
+
+    fn rank(body: &StoredBody, entry: u64) -> CheckpointResult<u64> {
+        let rank = body.entries()?.rank(&entry.to_be_bytes());
+        rank.map_err(|damage| body.extent().unwrap().unreadable(damage))
+    }
+
+    /// Whether this names the damaged block of an entry of the upper half.
+    fn names_block<T>(read: CheckpointResult<T>, body: &StoredBody) -> bool {
+        let place = own(body).place();
+        let expected = place.offset + (HEADER_BYTES + HIGH_BLOCK * BLOCK_BYTES) as u64;
+        let Err(CheckpointError::Corrupt { file, offset, problem }) = read else { return false };
+        file.ends_with(file_name(place.file)) && offset == expected && problem.starts_with("block crc")
+    }
+
+    #[test]
+    fn a_look_up_compares_the_blocks_that_it_touches_once_and_a_read_of_all_entries_all() {
+        let (directory, body) = index();
+        assert!(own(&body).checked().is_whole(), "this process wrote it");
+        let body = found(&directory, &body);
+        let checked = own(&body).checked();
+        assert_eq!(own(&body).place().payload_bytes.div_ceil(BLOCK_BYTES as u64), BLOCKS as u64);
+        assert!(!checked.is_whole() && checked.count() == 0, "an opening reads no index");
+        assert_eq!(body.entries().unwrap().count(), COUNT);
+        assert_eq!(checked.count(), 2, "the count lies in the first block, the table of columns in the last");
+        assert_eq!(rank(&body, 777).unwrap(), 777);
+        let once = checked.count();
+        // Three blocks have starts; among those of entries it is a binary search.
+        assert!((3..=14).contains(&once), "{once} of {BLOCKS} blocks");
+        assert_eq!(rank(&body, 777).unwrap(), 777);
+        assert_eq!(checked.count(), once, "nothing is compared again");
+        for entry in (0..COUNT).step_by(1000) {
+            assert_eq!(rank(&body, entry).unwrap(), entry);
+        }
+        assert!(checked.is_whole(), "{} of {BLOCKS} blocks", checked.count());
+        let merged = found(&directory, &body);
+        assert_eq!(merged.verified_entries().unwrap().count(), COUNT);
+        assert!(own(&merged).checked().is_whole());
+    }
+
+    #[test]
+    fn damage_is_an_error_of_who_touches_its_block_and_of_who_compares_all() {
+        let (directory, body) = index();
+        // A copy: nobody writes what is read.
+        let directory = directory.power_cut();
+        flip(&directory, &body, HIGH);
+        let body = found(&directory, &body);
+        assert_eq!(rank(&body, 10).unwrap(), 10, "it lies elsewhere");
+        assert!(names_block(rank(&body, HIGH), &body));
+        assert!(names_block(rank(&body, HIGH + 1), &body), "what is damaged is never known");
+        assert_eq!(rank(&body, 10).unwrap(), 10);
+        assert!(names_block(body.verified_entries().map(drop), &body), "a merge reads all of it");
+        let own = own(&body);
+        // As the check reads it.
+        let read = ReadFiles::default().read(&directory, own.place(), own.header());
+        assert!(names_block(read.map(drop), &body));
+    }
+
+    /// After a failed sync the system may bring back earlier bytes at any time.
+    #[test]
+    fn of_an_index_that_a_failed_sync_lost_nothing_is_known() {
+        let failing = FailingDirectory::new(Arc::new(MemoryDirectory::new("db")));
+        let directory: Arc<dyn Directory> = Arc::new(failing.clone());
+        let (extents, _) = Extents::open(directory, SIZES, [], Reuse::Allowed).unwrap();
+        let body = written(&extents);
+        assert!(own(&body).blockwise().unwrap().is_verified());
+        failing.plan(Fault::new(Operation::Sync, "array-", ErrorKind::Other));
+        assert!(extents.sync().is_err() && own(&body).is_lost());
+        for _ in 0..2 {
+            assert!(!own(&body).blockwise().unwrap().is_verified(), "each touch compares its block");
+            assert_eq!(rank(&body, HIGH).unwrap(), HIGH);
+            assert_eq!(body.verified_entries().unwrap().count(), COUNT);
+        }
     }
 }

@@ -8,6 +8,7 @@ use crate::files::batch::item_bytes;
 use crate::files::run_form::{check_records, decode_run};
 use crate::files::section::{NamedBatch, NamedSegment, Section};
 use crate::files::segment_id::SegmentId;
+use crate::shared_record::first_inexact;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::KeyId;
 use evergraph_graph::timestamp::Timestamp;
@@ -124,7 +125,7 @@ impl FileCheck<'_> {
         batches: &[Option<ReadExtent>],
         report: &mut Report,
     ) -> Result<()> {
-        let mut after = segment.base;
+        let (mut after, mut stamps) = (segment.base, Vec::new());
         for run in &segment.runs {
             let Some(extent) = &batches[run.batch] else {
                 report.find(segment.id.to_string(), "records can't be read: their batch is damaged");
@@ -138,8 +139,14 @@ impl FileCheck<'_> {
                 if let Some(form) = entry_form {
                     let mut entries = records.iter().map(|record| &record.properties);
                     entries.try_for_each(|entry| form.check(entry).map(drop)).map_err(wrong)?;
+                    return Ok(records);
                 }
-                Ok(records)
+                stamps.extend(records.iter().map(|record| (record.key, record.stamp)));
+                stamps.sort_unstable();
+                match first_inexact(stamps.iter().copied()) {
+                    Some((_, problem)) => Err(wrong(problem)),
+                    None => Ok(records),
+                }
             });
             match decoded {
                 Ok(records) => {

@@ -14,7 +14,7 @@ use crate::files::batch::StoredRun;
 use crate::files::section::{NamedIndexes, NamedSegment, Section};
 use crate::files::segment_id::SegmentId;
 use crate::run::merge_sorted_runs;
-use crate::shared_record::SharedRecord;
+use crate::shared_record::{SharedRecord, first_inexact};
 use evergraph_graph::id::KeyId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::CheckpointResult;
@@ -107,14 +107,16 @@ pub fn open_files(
             .map(|run| StoredRun::new(Arc::clone(&batches[run.batch]), id, run.range))
             .collect();
         bytes_count += runs.iter().map(|run| run.range().bytes).sum::<u64>();
-        let (runs, records) = read_runs(runs, (base, manifest.covered_through))?;
+        let (runs, records) = read_runs(id, runs, (base, manifest.covered_through))?;
         segments.push(FoundSegment { id, base, items, body, columns, records, runs });
     }
     Ok(FoundFiles { extents, segments, indexes: section.indexes, bytes_count })
 }
 
-/// The records of a segment's runs, which were written one after the other; by (key, stamp).
+/// The records of a segment's runs, which were written one after the other; by (key, stamp), and each follows from the one
+/// before it.
 fn read_runs(
+    id: SegmentId,
     runs: Vec<StoredRun>,
     (base, through): (Timestamp, Timestamp),
 ) -> CheckpointResult<(Vec<LedgerRun>, Vec<SharedRecord>)> {
@@ -127,6 +129,13 @@ fn read_runs(
         records.extend(own);
     }
     merge_sorted_runs(&mut records);
+    // An index has records of entries, which may have the same key.
+    if id.index_number().is_none()
+        && let Some((stamp, problem)) = first_inexact(records.iter().map(|record| (record.key, record.stamp)))
+    {
+        let of = named.iter().rfind(|of| of.after < stamp.timestamp());
+        return Err(of.expect("the record is of a run").run.corrupt(0, &problem));
+    }
     Ok((named, records))
 }
 

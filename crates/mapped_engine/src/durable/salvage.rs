@@ -4,7 +4,8 @@
 //! body     its arrays are there if all blocks that they lie in are; the manifest has what its table says
 //! column   whole or nothing: this property of the segment, named
 //! runs     one by one; before the first that doesn't verify they become part of the body, and behind the last such they count
-//!          as the log does; beside a body that doesn't verify all of them do, if all verify
+//!          as the log does; beside a body that doesn't verify all of them do, if all verify. One whose records don't follow
+//!          from those before it doesn't verify
 //! ```
 //!
 //! Files are read, not mapped: a disk that fails to read costs the block, not the process.
@@ -18,7 +19,7 @@ use crate::files::batch::item_bytes;
 use crate::files::run_form::{check_records, decode_run};
 use crate::files::section::{NamedRun, NamedSegment, Section};
 use crate::files::segment_id::SegmentId;
-use crate::shared_record::SharedRecord;
+use crate::shared_record::{SharedRecord, first_inexact};
 use crate::view::layer::record_ref;
 use evergraph_bodies::body::Body;
 use evergraph_bodies::body_form::StableForm;
@@ -26,7 +27,7 @@ use evergraph_bodies::body_ref::vertices::VertexBodyRef;
 use evergraph_bodies::edge_body::EdgeBody;
 use evergraph_bodies::edge_lists::EdgeLists;
 use evergraph_bodies::edge_subject::EdgeSubject;
-use evergraph_bodies::net::{Net, nets};
+use evergraph_bodies::net::{Effect, Net, nets};
 use evergraph_bodies::salvage::finding::{
     BodyFinding, FoundBodies, FoundBody, FoundRuns, LostColumn, LostRuns, Partial,
 };
@@ -42,7 +43,7 @@ use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::checkpoint::report::CheckProgress;
 use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::write_unit::WriteUnit;
-use evergraph_storage::record::Record;
+use evergraph_storage::record::{Record, RecordKey, Stamp};
 use evergraph_storage::salvage::loss::Damage;
 use evergraph_storage::salvage::new_database::SalvageTarget;
 use evergraph_storage::salvage::salvaged::Salvaged;
@@ -199,10 +200,14 @@ impl<'a> DamagedSegments<'a> {
         };
         match found {
             Ok(Partial { body, lost: columns }) => {
-                let nets = nets_of(known);
+                // A change of what the body lacks counts as one in the log does, unless runs behind it are lost.
+                let is_possible =
+                    |net: &Net| !matches!(net.effect, Effect::Changed(_)) || (form.has)(&body, net.key);
+                let (nets, others): (Vec<Net>, Vec<Net>) = nets_of(known).into_iter().partition(is_possible);
                 let body = if nets.is_empty() { body } else { (form.merged)(&body, &nets) };
                 let partial = Partial { body, lost: columns };
-                let runs = FoundRuns { lost, newer: nets_of(newer) };
+                let newer = if lost.is_none() { others } else { nets_of(newer) };
+                let runs = FoundRuns { lost, newer };
                 BodyFinding::Some(FoundBody { partial, base: through, damage, runs })
             }
             Err(problem) => {
@@ -263,7 +268,8 @@ impl<'a> DamagedSegments<'a> {
         let (mut known, mut newer, mut damage) = (Vec::new(), Vec::new(), None);
         let (mut through, mut newest) = (segment.base, segment.base);
         for run in &segment.runs {
-            match self.run(segment.id, run, newest) {
+            let before = if damage.is_none() { &known } else { &newer };
+            match self.run(segment.id, run, newest).and_then(|records| following(before, records)) {
                 Ok(records) => {
                     let stamps = records.iter().map(|record| record.stamp.timestamp());
                     newest = stamps.max().unwrap_or(newest);
@@ -303,6 +309,17 @@ impl<'a> DamagedSegments<'a> {
     }
 }
 
+/// The records of a run, if they follow from those `before` it.
+fn following(before: &[Record], records: Vec<Record>) -> std::result::Result<Vec<Record>, String> {
+    let all = before.iter().chain(&records).map(|record| (record.key, record.stamp));
+    let mut all: Vec<(RecordKey, Stamp)> = all.collect();
+    all.sort_unstable();
+    match first_inexact(all) {
+        Some((_, problem)) => Err(problem),
+        None => Ok(records),
+    }
+}
+
 /// What records come to, ascending.
 fn nets_of(mut records: Vec<Record>) -> Vec<Net> {
     records.sort_by_key(|record| (record.key, record.stamp));
@@ -317,6 +334,8 @@ struct BodyForm<B> {
     arrays_bytes: fn(&[u8]) -> std::result::Result<usize, String>,
     body: fn(&[u8], Columns) -> std::result::Result<B, String>,
     empty: fn() -> B,
+    has: fn(&B, RecordKey) -> bool,
+    /// Whose changes are of what the body has.
     merged: fn(&B, &[Net]) -> B,
 }
 
@@ -332,6 +351,7 @@ const VERTICES: BodyForm<VertexBody> = BodyForm {
         body.check().map(|()| body)
     },
     empty: VertexBody::empty,
+    has: |body, key| body.is_alive(key.row()),
     merged: |body, nets| body.merged(nets),
 };
 
@@ -344,6 +364,7 @@ const EDGES: BodyForm<EdgeBody> = BodyForm {
         body.check().map(|()| body)
     },
     empty: EdgeBody::empty,
+    has: |body, key| body.find(key).is_some(),
     merged: |body, nets| body.merged(nets),
 };
 

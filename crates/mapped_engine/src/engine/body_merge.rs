@@ -16,13 +16,14 @@ use crate::engine::graph::MappedGraph;
 use crate::engine::groups::id_of;
 use crate::entries::entry::ENTRY_BYTES_MAX;
 use crate::files::segment_id::SegmentId;
-use crate::merge::{BuiltBody, LiveMergeOutcome, MergeTurn, MergedBody};
+use crate::merge::{BuiltBody, LiveMergeOutcome, MergedBody};
 use crate::segment::LiveSegment;
-use crate::shared_record::SharedRecord;
+use crate::shared_record::{SharedRecord, first_inexact};
 use crate::version::BodyPlace;
 use crate::view::layer::record_ref;
 use crate::view::source::VERTICES;
 use evergraph_bodies::body::Body;
+use evergraph_bodies::merge_turn::MergeTurn;
 use evergraph_bodies::net::{Effect, Net, nets};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::KeyId;
@@ -112,6 +113,9 @@ impl MappedGraph {
             return Ok(merged.into());
         }
         let records = records.iter().map(|record| decoded(id, record)).collect::<Result<Vec<Record>>>()?;
+        if let Some((_, problem)) = first_inexact(records.iter().map(|record| (record.key, record.stamp))) {
+            return Err(damaged(id, &problem));
+        }
         let history = segment.history().followed_by(self.timeline(), &records);
         let mut nets: Vec<Net> = nets(records.iter().map(record_ref)).collect();
         if planted(Bug::LostDelete) {
@@ -128,7 +132,7 @@ impl MappedGraph {
         };
         if id.type_and_side().is_none() {
             let old = before.to_vertex_body()?;
-            let merged = old.merged(&nets);
+            let merged = old.copied(&nets).map_err(|problem| damaged(id, &problem))?;
             // A column that is as it was is the same in both.
             let kept = |key: KeyId, column: &Arc<PackedColumn>| -> Option<Arc<StoredColumn>> {
                 let is_same = old.column(key).is_some_and(|old| Arc::ptr_eq(old, column));
@@ -147,7 +151,7 @@ impl MappedGraph {
             }
             None => (before.to_edge_body(|_| true)?, StoredColumns::new()),
         };
-        let merged = old.copied(&nets);
+        let merged = old.copied(&nets).map_err(|problem| damaged(id, &problem))?;
         // A hub's own list is split no further, and where only properties changed no list grew.
         let (rest, hubs) = match id.hub_row() {
             None if untouched.is_empty() => merged.split_hubs(),
@@ -206,7 +210,10 @@ fn changed_keys(nets: &[Net]) -> Option<BTreeSet<KeyId>> {
 /// # Errors
 /// `corrupt` if `live` is damaged.
 pub fn decoded(id: SegmentId, record: &SharedRecord) -> Result<Record> {
-    record.decoded().map_err(|problem| {
-        Error::new(ErrorKind::Corrupt, format!("a record of {id} in `live` is damaged: {problem}"))
-    })
+    record.decoded().map_err(|problem| damaged(id, &problem))
+}
+
+/// The error of records that no commit can have made.
+fn damaged(id: SegmentId, problem: &str) -> Error {
+    Error::new(ErrorKind::Corrupt, format!("a record of {id} in `live` is damaged: {problem}"))
 }

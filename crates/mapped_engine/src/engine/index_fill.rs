@@ -281,7 +281,8 @@ impl MappedGraph {
         before: &'e StoredBody,
         changes: impl Iterator<Item = (&'e [u8], bool)> + Clone,
     ) -> Result<BuiltBody> {
-        let entries = if planted(Bug::MergedEntriesLost) { EntryBody::EMPTY } else { before.entries()? };
+        let entries =
+            if planted(Bug::MergedEntriesLost) { EntryBody::EMPTY } else { before.verified_entries()? };
         let entries_max = entries.count() + changes.clone().count() as u64;
         let built = self.write_entries(segment, base, entries_max, || {
             MergedEntries::new(entries, changes.clone()).map_err(|problem| {
@@ -290,7 +291,7 @@ impl MappedGraph {
         })?;
         // Once more, which costs nothing unless a sync of its file failed: from then on the system may bring back earlier bytes
         // at any time. They would stay, so what is sound now was sound while it was read.
-        if let Err(damaged) = before.entries() {
+        if let Err(damaged) = before.verified_entries() {
             self.bodies().remove(built.place);
             return Err(damaged.into());
         }

@@ -7,9 +7,11 @@
 //!          ...   bytes: of each entry its length:1 and itself
 //! ```
 //!
-//! A place in it costs a binary search over the starts and a look at 16 entries. Nothing is trusted: an entry that isn't where it
+//! A place in it costs a binary search over the starts and a look at 16 entries. The extent's blocks in which these lie are compared
+//! with their checksums first, if they were not before; nothing else is touched. Nothing is trusted: an entry that isn't where it
 //! should be is an error of whoever reads it.
 
+use crate::extents::blockwise_payload::{BlockwisePayload, PayloadDamage};
 use std::iter::Peekable;
 
 /// Entries from one start to the next.
@@ -21,27 +23,35 @@ const COUNT_BYTES: usize = 8;
 #[derive(Clone, Copy, Debug)]
 pub struct EntryBody<'a> {
     count: u64,
-    /// Eight bytes each.
-    starts: &'a [u8],
-    bytes: &'a [u8],
+    /// All of it: count, starts, bytes.
+    arrays: BlockwisePayload<'a>,
+    /// Where the bytes begin.
+    bytes_at: usize,
 }
 
 impl<'a> EntryBody<'a> {
     /// No entries.
-    pub const EMPTY: Self = Self { count: 0, starts: &[], bytes: &[] };
+    pub const EMPTY: Self = Self { count: 0, arrays: BlockwisePayload::EMPTY, bytes_at: 0 };
 
-    /// The body in `arrays`. Cost: a look at its first bytes.
+    /// The body in `arrays`, whose checksums were compared. Cost: a look at its first bytes.
     ///
     /// # Errors
     /// If there can be no such body.
     pub fn parse(arrays: &'a [u8]) -> Result<Self, String> {
-        let too_short = || format!("a body of entries expected, found {} bytes", arrays.len());
-        let (count, rest) = arrays.split_first_chunk::<8>().ok_or_else(too_short)?;
-        let count = u64::from_le_bytes(*count);
+        Self::in_payload(BlockwisePayload::verified(arrays)).map_err(|damage| damage.to_string())
+    }
+
+    /// As [`EntryBody::parse`], of arrays that are compared as they are touched.
+    ///
+    /// # Errors
+    /// If there can be no such body; if its first block is damaged.
+    pub fn in_payload(arrays: BlockwisePayload<'a>) -> Result<Self, PayloadDamage> {
+        let too_short = || format!("a body of entries expected, found {} bytes", arrays.length());
+        let count = word_at(arrays, 0)?.ok_or_else(too_short)?;
         let starts = usize::try_from(count.div_ceil(BLOCK)).ok().and_then(|starts| starts.checked_mul(8));
-        let (starts, bytes) =
-            starts.and_then(|starts| rest.split_at_checked(starts)).ok_or_else(too_short)?;
-        Ok(Self { count, starts, bytes })
+        let bytes_at = starts.and_then(|starts| starts.checked_add(COUNT_BYTES));
+        let bytes_at = bytes_at.filter(|bytes_at| *bytes_at <= arrays.length()).ok_or_else(too_short)?;
+        Ok(Self { count, arrays, bytes_at })
     }
 
     /// How many entries there are.
@@ -53,40 +63,52 @@ impl<'a> EntryBody<'a> {
     /// Bytes of its entries and their lengths.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.bytes.len()
+        self.arrays.length() - self.bytes_at
     }
 
     /// Those of one block; `block` has some.
-    fn block(&self, block: u64, entries: &mut Vec<&'a [u8]>) -> Result<(), String> {
+    fn block(&self, block: u64, entries: &mut Vec<&'a [u8]>) -> Result<(), PayloadDamage> {
         let damaged =
             || format!("{} entries expected, and those from {} on cannot be read", self.count, block * BLOCK);
         entries.clear();
-        let mut rest = self.rest_at(block).ok_or_else(damaged)?;
+        let mut at = self.start(block)?.ok_or_else(damaged)?;
         for _ in 0..(self.count - block * BLOCK).min(BLOCK) {
-            let (entry, behind) = take_entry(rest).ok_or_else(damaged)?;
+            let entry = self.entry_at(at)?.ok_or_else(damaged)?;
             entries.push(entry);
-            rest = behind;
+            at += 1 + entry.len();
         }
         Ok(())
     }
 
-    fn rest_at(&self, block: u64) -> Option<&'a [u8]> {
-        let at = usize::try_from(block).ok()?.checked_mul(8)?;
-        let start = u64::from_le_bytes(self.starts.get(at..at + 8)?.try_into().ok()?);
-        self.bytes.get(usize::try_from(start).ok()?..)
+    /// Where among the arrays a block begins, one of those that there are; `None` if it says that it lies elsewhere.
+    fn start(&self, block: u64) -> Result<Option<usize>, PayloadDamage> {
+        let start = word_at(self.arrays, COUNT_BYTES + 8 * block as usize)?;
+        let start = start.and_then(|start| usize::try_from(start).ok());
+        Ok(start.and_then(|start| self.bytes_at.checked_add(start)))
+    }
+
+    /// The entry at a place among the arrays; `None` if none fits there.
+    fn entry_at(&self, at: usize) -> Result<Option<&'a [u8]>, PayloadDamage> {
+        let Some(from) = at.checked_add(1) else { return Ok(None) };
+        let Some(&[length]) = self.arrays.get(at..from)? else { return Ok(None) };
+        let Some(to) = from.checked_add(usize::from(length)) else { return Ok(None) };
+        self.arrays.get(from..to)
     }
 
     /// How many entries are less than `bound`.
     ///
     /// # Errors
     /// If entries on the way cannot be read.
-    pub fn rank(&self, bound: &[u8]) -> Result<u64, String> {
+    pub fn rank(&self, bound: &[u8]) -> Result<u64, PayloadDamage> {
         let (mut from, mut to) = (0, self.count.div_ceil(BLOCK));
         // The first block that begins at the bound or behind it.
         while from < to {
             let middle = from + (to - from) / 2;
-            let first = self.rest_at(middle).and_then(take_entry);
-            let (first, _) = first.ok_or_else(|| format!("block {middle} of entries cannot be read"))?;
+            let first = match self.start(middle)? {
+                Some(start) => self.entry_at(start)?,
+                None => None,
+            };
+            let first = first.ok_or_else(|| format!("block {middle} of entries cannot be read"))?;
             if first < bound { from = middle + 1 } else { to = middle }
         }
         let Some(block) = from.checked_sub(1) else { return Ok(0) };
@@ -101,9 +123,10 @@ impl<'a> EntryBody<'a> {
     /// What is wrong; what `check` says of an entry.
     pub fn check(&self, check: impl Fn(&[u8]) -> Result<(), String>) -> Result<(), String> {
         let (mut entries, mut before, mut bytes): (Vec<&[u8]>, &[u8], usize) = (Vec::new(), &[], 0);
+        let text = |damage: PayloadDamage| damage.to_string();
         for block in 0..self.count.div_ceil(BLOCK) {
-            self.block(block, &mut entries)?;
-            let start = self.rest_at(block).map(|rest| self.bytes.len() - rest.len());
+            self.block(block, &mut entries).map_err(text)?;
+            let start = self.start(block).map_err(text)?.map(|start| start - self.bytes_at);
             if start != Some(bytes) {
                 return Err(format!("block {block} of entries at byte {bytes} expected, found {start:?}"));
             }
@@ -116,16 +139,16 @@ impl<'a> EntryBody<'a> {
                 bytes += 1 + entry.len();
             }
         }
-        if bytes == self.bytes.len() {
+        if bytes == self.bytes() {
             return Ok(());
         }
-        Err(format!("{bytes} bytes of entries expected, found {}", self.bytes.len()))
+        Err(format!("{bytes} bytes of entries expected, found {}", self.bytes()))
     }
 }
 
-fn take_entry(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (length, rest) = bytes.split_first()?;
-    rest.split_at_checked(usize::from(*length))
+fn word_at(arrays: BlockwisePayload<'_>, at: usize) -> Result<Option<u64>, PayloadDamage> {
+    let word = arrays.get(at..at + 8)?.and_then(|bytes| bytes.first_chunk());
+    Ok(word.map(|word| u64::from_le_bytes(*word)))
 }
 
 /// Walks entries between two ranks, from either end.
@@ -145,7 +168,7 @@ impl<'a> EntryCursor<'a> {
     ///
     /// # Errors
     /// As [`EntryBody::rank`].
-    pub fn new(body: EntryBody<'a>, low: &[u8], high: Option<&[u8]>) -> Result<Self, String> {
+    pub fn new(body: EntryBody<'a>, low: &[u8], high: Option<&[u8]>) -> Result<Self, PayloadDamage> {
         let from = body.rank(low)?;
         let to = high.map_or(Ok(body.count), |high| body.rank(high))?;
         Ok(Self { body, from, to, block: Vec::new(), number: u64::MAX })
@@ -155,7 +178,7 @@ impl<'a> EntryCursor<'a> {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn first(&mut self) -> Result<Option<&'a [u8]>, String> {
+    pub fn first(&mut self) -> Result<Option<&'a [u8]>, PayloadDamage> {
         if self.from < self.to { self.entry(self.from).map(Some) } else { Ok(None) }
     }
 
@@ -163,7 +186,7 @@ impl<'a> EntryCursor<'a> {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn last(&mut self) -> Result<Option<&'a [u8]>, String> {
+    pub fn last(&mut self) -> Result<Option<&'a [u8]>, PayloadDamage> {
         if self.from < self.to { self.entry(self.to - 1).map(Some) } else { Ok(None) }
     }
 
@@ -177,7 +200,7 @@ impl<'a> EntryCursor<'a> {
         self.to -= 1;
     }
 
-    fn entry(&mut self, rank: u64) -> Result<&'a [u8], String> {
+    fn entry(&mut self, rank: u64) -> Result<&'a [u8], PayloadDamage> {
         if self.number != rank / BLOCK {
             // A block that cannot be read leaves nothing that could be taken for another one.
             self.number = u64::MAX;
@@ -265,10 +288,11 @@ impl<'e, C: Iterator<Item = (&'e [u8], bool)>> MergedEntries<'e, C> {
     /// # Errors
     /// As [`EntryBody::rank`].
     pub fn new(body: EntryBody<'e>, changes: C) -> Result<Self, String> {
-        Ok(Self { body: EntryCursor::new(body, &[], None)?, changes: changes.peekable() })
+        let body = EntryCursor::new(body, &[], None).map_err(|damage| damage.to_string())?;
+        Ok(Self { body, changes: changes.peekable() })
     }
 
-    fn next_entry(&mut self) -> Result<Option<&'e [u8]>, String> {
+    fn next_entry(&mut self) -> Result<Option<&'e [u8]>, PayloadDamage> {
         loop {
             let stored = self.body.first()?;
             let is_stored_next = match (stored, self.changes.peek()) {
@@ -295,7 +319,7 @@ impl<'e, C: Iterator<Item = (&'e [u8], bool)>> Iterator for MergedEntries<'e, C>
     type Item = Result<&'e [u8], String>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.next_entry().transpose()
+        self.next_entry().map_err(|damage| damage.to_string()).transpose()
     }
 }
 

@@ -149,6 +149,20 @@ impl ExtentHeader {
     /// # Errors
     /// Where in the extent, what should be there, and what is.
     pub fn verify(&self, place: ExtentPlace, extent: &[u8]) -> Result<(), (u64, String)> {
+        let blocks = self.verify_front(place, extent)?;
+        (0..blocks.count()).try_for_each(|number| blocks.verify(number))
+    }
+
+    /// Compares the header, and what its checksum is of: a payload of one block, or the checksums of several, which are left to
+    /// be compared. Cost: four bytes a block.
+    ///
+    /// # Errors
+    /// As [`ExtentHeader::verify`].
+    pub(crate) fn verify_front<'e>(
+        &self,
+        place: ExtentPlace,
+        extent: &'e [u8],
+    ) -> Result<PayloadBlocks<'e>, (u64, String)> {
         let wrong = |offset, expected: String, found: String| {
             Err((offset, format!("{expected} expected, found {found}")))
         };
@@ -186,29 +200,23 @@ impl ExtentHeader {
         if header[40..].iter().any(|byte| *byte != 0) {
             return wrong(40, "zeros".to_owned(), "something else".to_owned());
         }
-        let Some((payload, checksums)) = split(place.payload_bytes, rest) else {
+        let Some(blocks) = PayloadBlocks::found(place, extent) else {
             return wrong(64, format!("{} payload bytes", place.payload_bytes), rest.len().to_string());
         };
         let expected = u32_at(header, 32);
-        if checksums.is_empty() {
-            let found = crc32c(payload);
+        if blocks.count() == 0 {
+            let found = crc32c(blocks.payload);
             if found != expected {
                 return wrong(64, format!("payload crc {expected:#010x}"), format!("{found:#010x}"));
             }
-            return Ok(());
+            return Ok(blocks);
         }
-        let found = crc32c(checksums);
+        let found = crc32c(blocks.checksums.as_flattened());
         if found != expected {
             let offset = 64 + place.payload_bytes;
             return wrong(offset, format!("blocks with crc {expected:#010x}"), format!("{found:#010x}"));
         }
-        match damaged_block(payload, checksums) {
-            None => Ok(()),
-            Some((at, expected, found)) => {
-                let offset = 64 + (at * BLOCK_BYTES) as u64;
-                wrong(offset, format!("block crc {expected:#010x}"), format!("{found:#010x}"))
-            }
-        }
+        Ok(blocks)
     }
 
     /// The parts of the payload that are as they were written, as ranges of it, whatever the header says; for what is saved of
@@ -237,6 +245,46 @@ impl ExtentHeader {
             }
         }
         sound
+    }
+}
+
+/// A payload and the checksums of its blocks: none if it is one block, whose checksum is the header's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PayloadBlocks<'e> {
+    payload: &'e [u8],
+    checksums: &'e [[u8; CRC_BYTES]],
+}
+
+impl<'e> PayloadBlocks<'e> {
+    /// Those of the extent at `place`, not compared with anything; `None` if there are fewer bytes.
+    pub(crate) fn found(place: ExtentPlace, extent: &'e [u8]) -> Option<Self> {
+        let (payload, checksums) = split(place.payload_bytes, extent.get(HEADER_BYTES..)?)?;
+        Some(Self { payload, checksums: checksums.as_chunks().0 })
+    }
+
+    /// The payload.
+    pub(crate) fn payload(&self) -> &'e [u8] {
+        self.payload
+    }
+
+    /// How many blocks have a checksum of their own.
+    pub(crate) fn count(&self) -> usize {
+        self.checksums.len()
+    }
+
+    /// Compares the block with this number with its checksum.
+    ///
+    /// # Errors
+    /// As [`ExtentHeader::verify`].
+    pub(crate) fn verify(&self, number: usize) -> Result<(), (u64, String)> {
+        let from = number * BLOCK_BYTES;
+        let block = &self.payload[from..self.payload.len().min(from + BLOCK_BYTES)];
+        let (expected, found) = (u32::from_le_bytes(self.checksums[number]), crc32c(block));
+        if found == expected {
+            return Ok(());
+        }
+        let problem = format!("block crc {expected:#010x} expected, found {found:#010x}");
+        Err(((HEADER_BYTES + from) as u64, problem))
     }
 }
 
@@ -287,15 +335,6 @@ fn whole(place: ExtentPlace) -> Range<usize> {
 fn split(payload_bytes: u64, rest: &[u8]) -> Option<(&[u8], &[u8])> {
     let (payload, rest) = rest.split_at_checked(usize::try_from(payload_bytes).ok()?)?;
     Some((payload, rest.get(..checksums_bytes(payload_bytes) as usize)?))
-}
-
-/// The first block that is not as it was written, with the crc that it should have and has.
-fn damaged_block(payload: &[u8], checksums: &[u8]) -> Option<(usize, u32, u32)> {
-    let blocks = payload.chunks(BLOCK_BYTES).zip(checksums.as_chunks().0);
-    let mut compared = blocks.map(|(block, crc)| (u32::from_le_bytes(*crc), crc32c(block))).enumerate();
-    compared
-        .find(|(_, (expected, found))| expected != found)
-        .map(|(at, (expected, found))| (at, expected, found))
 }
 
 fn header_crc(header: &[u8; HEADER_BYTES], place: ExtentPlace) -> u32 {
@@ -380,6 +419,14 @@ mod tests {
                 "byte {at}: {found} {problem}"
             );
             assert_eq!(HEADER.sound_blocks(place, &damaged), sound, "byte {at}");
+            // By blocks, the same is found where it lies and nowhere else.
+            let by_blocks = HEADER.verify_front(place, &damaged).map(|blocks| {
+                let wrong = (0..blocks.count()).filter_map(|number| blocks.verify(number).err());
+                wrong.map(|(offset, _)| offset).collect::<Vec<_>>()
+            });
+            let is_in_block = (64..64 + end).contains(&at);
+            let expected = if is_in_block { Ok(vec![offset as u64]) } else { Err((found, problem)) };
+            assert_eq!(by_blocks, expected, "byte {at}");
         }
         let mut short = self::extent();
         short[8] ^= 1;

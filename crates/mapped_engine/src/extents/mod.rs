@@ -9,6 +9,7 @@
 //! - [`free_space`]: which bytes of a file are free
 //! - [`array_file`]: one file: allocated, mapped, synced
 //! - [`payload_writer`]: an extent that is written part by part
+//! - [`checked_blocks`], [`blockwise_payload`]: which blocks were compared with their checksums, and reads that compare them
 //! - [`stored_extent`]: an extent that somebody needs
 //! - [`table`]: all files: allocating, writing, opening, giving back
 //! - [`reader`]: the same files as another process reads them
@@ -18,6 +19,8 @@
 //! reads. Nothing else decides when bytes are written again.
 
 pub mod array_file;
+pub mod blockwise_payload;
+pub mod checked_blocks;
 pub mod free_space;
 pub mod header;
 pub mod payload_writer;

@@ -4,12 +4,13 @@
 //! compared once; it may be kept for as long as the slot of a snapshot that needs it.
 
 use crate::extents::array_file::file_name;
+use crate::extents::blockwise_payload::BlockwisePayload;
+use crate::extents::checked_blocks::CheckedBlocks;
 use crate::extents::header::{ExtentHeader, ExtentPlace, extent_bytes};
 use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::mapping::{Extent, ReadMapping};
 use evergraph_storage::sync::Mutex;
-use evergraph_storage::sync::atomic::{AtomicBool, Ordering};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Weak};
 
@@ -107,7 +108,7 @@ impl ReadFiles {
     }
 }
 
-/// An extent that another process wrote, compared with its checksums when it is touched first.
+/// An extent that another process wrote, compared with its checksums when it is touched first: all of it, or its blocks.
 ///
 /// # Concurrency
 /// Any thread reads; an open slot keeps its bytes from being written again.
@@ -117,12 +118,13 @@ pub struct ForeignExtent {
     place: ExtentPlace,
     header: ExtentHeader,
     bytes: Extent,
-    /// Relaxed: two threads may both compare, and find the same. Shared with whoever reads the same extent later.
-    is_verified: Arc<AtomicBool>,
+    /// Shared with whoever reads the same extent later.
+    checked: Arc<CheckedBlocks>,
 }
 
 impl ForeignExtent {
-    /// The extent at `place`, of which so much is known, in one of `files` of `directory`; `is_verified` if it was compared before.
+    /// The extent at `place`, of which so much is known, in one of `files` of `directory`; `checked` is what of it was compared
+    /// before.
     ///
     /// # Errors
     /// As [`ReadFiles::bytes`].
@@ -130,10 +132,10 @@ impl ForeignExtent {
         directory: &Arc<dyn Directory>,
         files: &mut ReadFiles,
         (place, header): (ExtentPlace, ExtentHeader),
-        is_verified: Arc<AtomicBool>,
+        checked: Arc<CheckedBlocks>,
     ) -> Result<Self, CheckpointError> {
         let bytes = files.bytes(&**directory, place)?;
-        Ok(Self { directory: Arc::clone(directory), place, header, bytes, is_verified })
+        Ok(Self { directory: Arc::clone(directory), place, header, bytes, checked })
     }
 
     /// Where it lies.
@@ -153,12 +155,28 @@ impl ForeignExtent {
     /// # Errors
     /// [`CheckpointError::Corrupt`], naming file and byte, if it is not what was written.
     pub fn payload(&self) -> Result<&[u8], CheckpointError> {
-        if !self.is_verified.load(Ordering::Relaxed) {
+        if !self.checked.is_whole() {
             let verified = self.header.verify(self.place, &self.bytes);
             verified.map_err(|(offset, problem)| self.corrupt(offset, problem))?;
-            self.is_verified.store(true, Ordering::Relaxed);
+            self.checked.note_whole();
         }
         Ok(self.unverified_payload())
+    }
+
+    /// Its payload, in place, whose blocks are compared as they are touched. Cost: four bytes a block the first time.
+    ///
+    /// # Errors
+    /// As [`ForeignExtent::payload`], of the header and the checksums of the blocks.
+    pub fn blockwise(&self) -> Result<BlockwisePayload<'_>, CheckpointError> {
+        let extent = (self.place, self.header);
+        let payload = BlockwisePayload::new(extent, &self.bytes, Some(self.checked()));
+        payload.map_err(|(offset, problem)| self.corrupt(offset, problem))
+    }
+
+    /// What of it was compared with its checksums.
+    #[must_use]
+    pub fn checked(&self) -> &CheckedBlocks {
+        &self.checked
     }
 
     /// The error of something that is wrong at a byte of it.

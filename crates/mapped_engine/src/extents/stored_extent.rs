@@ -1,11 +1,12 @@
 //! Stored extent: an extent that somebody needs; its bytes are free when the last one is dropped.
 
 use crate::extents::array_file::ArrayFile;
+use crate::extents::blockwise_payload::BlockwisePayload;
+use crate::extents::checked_blocks::CheckedBlocks;
 use crate::extents::header::{ExtentHeader, ExtentPlace, HEADER_BYTES};
 use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::io::mapping::Extent;
 use evergraph_storage::planted::{Bug, planted};
-use evergraph_storage::sync::atomic::{AtomicBool, Ordering};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -36,8 +37,8 @@ pub struct StoredExtent {
     place: ExtentPlace,
     /// The number of the write that made it; 0 if it was found.
     write: u64,
-    /// Whether it was compared with its checksums. Relaxed: two threads may both compare, and find the same.
-    is_verified: AtomicBool,
+    /// What of it was compared with its checksums.
+    checked: CheckedBlocks,
     // In this order: the bytes are free when nobody reads them any more.
     bytes: Extent,
     space: TakenSpace,
@@ -52,8 +53,8 @@ impl StoredExtent {
         space: TakenSpace,
     ) -> Self {
         // What this process wrote is as it was given.
-        let is_verified = AtomicBool::new(write > 0);
-        Self { header, place, write, is_verified, bytes, space }
+        let checked = if write > 0 { CheckedBlocks::whole() } else { CheckedBlocks::default() };
+        Self { header, place, write, checked, bytes, space }
     }
 
     /// What it holds.
@@ -122,11 +123,31 @@ impl StoredExtent {
     /// [`CheckpointError::Corrupt`], naming file and byte, if it is not what was written.
     pub fn payload(&self) -> Result<&[u8], CheckpointError> {
         // After a failed sync the system may bring back what was there earlier, at any time.
-        let is_known = self.is_verified.load(Ordering::Relaxed) && !self.is_lost();
+        let is_known = self.checked.is_whole() && !self.is_lost();
         if !is_known && !planted(Bug::ExtentUnverified) {
             self.verify(&self.bytes)?;
-            self.is_verified.store(true, Ordering::Relaxed);
+            self.checked.note_whole();
         }
         Ok(self.unverified_payload())
+    }
+
+    /// Its payload, in place, whose blocks are compared as they are touched. Cost: four bytes a block the first time.
+    ///
+    /// # Errors
+    /// As [`StoredExtent::payload`], of the header and the checksums of the blocks.
+    pub fn blockwise(&self) -> Result<BlockwisePayload<'_>, CheckpointError> {
+        if planted(Bug::ExtentUnverified) {
+            return Ok(BlockwisePayload::verified(self.unverified_payload()));
+        }
+        // As in `payload`: of a lost extent, each block is compared at each touch.
+        let checked = (!self.is_lost()).then_some(&self.checked);
+        let payload = BlockwisePayload::new((self.place, self.header), &self.bytes, checked);
+        payload.map_err(|(offset, problem)| self.corrupt(offset, problem))
+    }
+
+    /// What of it was compared with its checksums.
+    #[must_use]
+    pub fn checked(&self) -> &CheckedBlocks {
+        &self.checked
     }
 }

@@ -54,8 +54,9 @@ impl ItemRange {
     }
 }
 
-/// The crc of an item, of which this is the head.
-fn item_crc(base: Timestamp, offset: u64, head: &[u8], bytes: &[u8]) -> u32 {
+/// The crc of an item of a batch of this base, of which this is the head.
+#[must_use]
+pub fn item_crc(base: Timestamp, offset: u64, head: &[u8], bytes: &[u8]) -> u32 {
     let place = crc32c_append(crc32c(&base.0.to_le_bytes()), &offset.to_le_bytes());
     crc32c_append(crc32c_append(place, &head[..12]), bytes)
 }
@@ -143,7 +144,7 @@ impl StoredRun {
     }
 
     /// The error of a run that has the right checksum and is wrong at `offset`.
-    fn corrupt(&self, offset: usize, problem: &str) -> CheckpointError {
+    pub fn corrupt(&self, offset: usize, problem: &str) -> CheckpointError {
         let offset = HEADER_BYTES as u64 + self.range.offset + ITEM_HEAD_BYTES + offset as u64;
         self.batch.corrupt(offset, format!("{}: {problem}", self.segment))
     }

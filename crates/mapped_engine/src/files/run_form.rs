@@ -13,7 +13,7 @@
 
 use crate::entries::entry::{ENTRY_BYTES_MAX, key_of};
 use crate::files::segment_id::SegmentId;
-use crate::shared_record::SharedRecord;
+use crate::shared_record::{SharedRecord, first_inexact};
 use evergraph_graph::bytes::{Decoded, Reader};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, GROUP_SIZE};
@@ -109,8 +109,15 @@ pub fn check_records(
     (base, through): (Timestamp, Timestamp),
     records: &[SharedRecord],
 ) -> std::result::Result<(), String> {
-    if id.index_number().is_none() && !records.is_sorted_by(|a, b| (a.key, a.stamp) < (b.key, b.stamp)) {
+    let stamps = || records.iter().map(|record| (record.key, record.stamp));
+    if id.index_number().is_none() && !stamps().is_sorted_by(|a, b| a < b) {
         return Err("records of one key at different times expected".to_owned());
+    }
+    // An index has records of entries, which may have the same key.
+    if id.index_number().is_none()
+        && let Some((_, problem)) = first_inexact(stamps())
+    {
+        return Err(problem);
     }
     let is_in = matches!(id.type_and_side(), Some((_, Direction::In)));
     for SharedRecord { key, stamp, properties } in records {
@@ -207,5 +214,26 @@ mod tests {
         }
         assert_eq!(check(edges(Direction::In), key, 5, b""), Ok(()));
         assert_eq!(check(vertices, RecordKey::vertex(7), 5, b"p"), Ok(()));
+    }
+
+    /// Merged into one effect, such records made a panic.
+    #[test]
+    fn records_that_do_not_follow_from_each_other_are_told() {
+        let of_key = |at: u64, operation| {
+            let stamp = Stamp::new(Timestamp(at), operation);
+            SharedRecord { key: RecordKey::vertex(7), stamp, properties: Vec::new() }
+        };
+        let check = |segment, operations: [Operation; 2]| {
+            let records = [of_key(5, operations[0]), of_key(6, operations[1])];
+            check_records(segment, (Timestamp(4), Timestamp(9)), &records)
+        };
+        let vertices = SegmentId::vertices(GroupId(3));
+        assert_eq!(check(vertices, [Operation::Set, Operation::Delete]), Ok(()));
+        assert_eq!(check(vertices, [Operation::Delete, Operation::Insert]), Ok(()));
+        for operations in [[Operation::Delete, Operation::Set], [Operation::Replace, Operation::Insert]] {
+            let problem = check(vertices, operations).unwrap_err();
+            let [before, after] = operations;
+            assert!(problem.contains(&format!("{after:?} follows {before:?}")), "{problem}");
+        }
     }
 }

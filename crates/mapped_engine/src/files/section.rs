@@ -499,6 +499,8 @@ mod tests {
         );
         refused(&|section, _| section.segments[2].base = Timestamp(69), "have records up to 69 beside");
         refused(&|section, _| section.segments[1].runs = vec![run(0, 0, 8); 7], "at most 6 runs");
+        refused(&|section, _| section.segments[0].items = 4097, "4097 items, and a body of 4032 bytes");
+        refused(&|section, _| section.segments[2].items = 5001, "5001 items, and a body of 5000 bytes");
         let expected = "a segment for each of the indexes";
         refused(&|section, _| _ = section.indexes.indexes.remove(0), expected);
         refused(&|section, _| _ = section.segments.pop(), expected);
@@ -539,7 +541,7 @@ mod tests {
             "an extent of 18446744073709551615",
         );
         refused(
-            &|section, _| section.segments[2].body = Some(place(3, 1 << 34, 9)),
+            &|section, _| section.segments[2].body = Some(place(3, 1 << 34, 900)),
             "in array file 3 at byte",
         );
     }

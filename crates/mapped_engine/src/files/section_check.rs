@@ -3,7 +3,7 @@
 use crate::extents::header::{ExtentPlace, extent_bytes};
 use crate::files::section::{FIRST_INDEX, NamedIndexes, NamedRun, NamedSegment, STORED_RUNS_MAX, Section};
 use crate::files::segment_id::SegmentId;
-use evergraph_graph::id::Direction;
+use evergraph_graph::id::{Direction, GROUP_SIZE};
 use evergraph_storage::checkpoint::manifest::Manifest;
 
 /// What is wrong, and with which of the segments if it is one of them.
@@ -99,6 +99,13 @@ impl Section {
         }
         if segment.body.is_none() && (!segment.columns.is_empty() || segment.items > 0) {
             return Err(format!("{id} have columns or items, and no body"));
+        }
+        // An edge or an entry takes more than a byte. What is counted without reading a body is bounded by the files so.
+        let bytes = segment.body.map_or(0, |place| place.payload_bytes);
+        let is_of_vertices = id.type_and_side().is_none() && id.index_number().is_none();
+        let items_max = if is_of_vertices { u64::from(GROUP_SIZE) } else { bytes };
+        if segment.items > items_max {
+            return Err(format!("{id} have {} items, and a body of {bytes} bytes", segment.items));
         }
         if !segment.columns.is_sorted_by(|a, b| a.key < b.key) {
             return Err(format!("{id}: columns in ascending order expected"));

@@ -62,7 +62,7 @@ impl<'l> LayerWalk<'l> {
     pub fn new(layer: &'l Layer<'l>, low: Vec<u8>, high: Option<Vec<u8>>, order: EntryOrder) -> Result<Self> {
         let body = layer.body();
         let cursor = EntryCursor::new(body.entries()?, &low, high.as_deref());
-        let body = cursor.map_err(|problem| layer.damaged_body(&problem))?;
+        let body = cursor.map_err(|damage| layer.unreadable_body(damage))?;
         let keys = key_of(&low)..=high.as_deref().map_or(RecordKey(u64::MAX), key_of);
         let (mut runs, mut tail) = (Vec::new(), Vec::new());
         for run in layer.runs() {
@@ -107,7 +107,7 @@ impl<'l> LayerWalk<'l> {
                 EntryOrder::Ascending => self.body.first(),
                 EntryOrder::Descending => self.body.last(),
             };
-            let stored = stored.map_err(|problem| self.layer.damaged_body(&problem))?;
+            let stored = stored.map_err(|damage| self.layer.unreadable_body(damage))?;
             let is_known =
                 |entry: &[u8]| self.horizon.is_none_or(|horizon| !self.is_beyond(key_of(entry), horizon));
             if self.changes.is_empty() && self.horizon.is_some() && !stored.is_some_and(is_known) {

@@ -3,9 +3,10 @@
 //! Records are read in two ways: keys and stamps alone say what is there; properties are read where they are asked for.
 
 use crate::body_store::stored_body::StoredBody;
+use crate::extents::blockwise_payload::PayloadDamage;
 use crate::files::segment_id::SegmentId;
 use crate::run::{RunRecords, merge_sorted_runs};
-use crate::shared_record::SharedRecord;
+use crate::shared_record::{SharedRecord, first_inexact};
 use crate::tail::TailRecords;
 use crate::version::{ALL_KEYS, SegmentVersion};
 use crate::words::{LineNumber, SharedWords};
@@ -138,12 +139,8 @@ impl<'a> Layer<'a> {
         let Some(shared) = self.shared.filter(|_| self.has_records()) else { return Ok(Vec::new()) };
         let found = self.version.records(shared, keys, self.timestamp)?;
         let decode = |record: SharedRecord| record.decoded().map_err(|problem| self.damaged(problem));
-        for (before, after) in found.iter().zip(&found[found.len().min(1)..]) {
-            let was_there = before.stamp.operation() != Operation::Delete;
-            if before.key == after.key && was_there == (after.stamp.operation() == Operation::Insert) {
-                let (before, after) = (before.stamp.operation(), after.stamp.operation());
-                return Err(self.damaged(format_args!("{after:?} follows {before:?}")));
-            }
+        if let Some((_, problem)) = first_inexact(found.iter().map(|record| (record.key, record.stamp))) {
+            return Err(self.damaged(problem));
         }
         found.into_iter().map(decode).collect()
     }
@@ -219,6 +216,15 @@ impl<'a> Layer<'a> {
         match self.body.extent() {
             Some(extent) => extent.corrupt(format!("{}: {problem}", self.segment)).into(),
             None => self.damaged(problem),
+        }
+    }
+
+    /// The error of entries of the body that cannot be read.
+    #[must_use]
+    pub(crate) fn unreadable_body(&self, damage: PayloadDamage) -> Error {
+        match (self.body.extent(), damage) {
+            (Some(extent), damage @ PayloadDamage::Checksum { .. }) => extent.unreadable(damage).into(),
+            (_, damage) => self.damaged_body(&damage),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Damage: every flipped byte that matters is named by file and place, by the check and by whoever reads it first.
 
 use crate::crash::changes;
-use crate::naive::{NaiveDatabase, read_manifest, segment_ids};
+use crate::naive::{NaiveDatabase, key, read_manifest, segment_ids};
 use evergraph_mapped_engine::checkpoint::check::check_array_files;
 use evergraph_mapped_engine::extents::header::{ExtentKind, ExtentPlace, HEADER_BYTES, extent_bytes};
 use evergraph_mapped_engine::files::section::Section;
@@ -10,6 +10,7 @@ use evergraph_storage::checkpoint::report::Report;
 use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::io::random::SplitMix64;
+use evergraph_storage::record::Operation;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
@@ -89,6 +90,37 @@ fn every_damaged_byte_of_an_extent_is_found_and_named() {
         }
     }
     assert!(check(&directory).is_healthy() && read(&directory).is_ok());
+}
+
+/// Whoever merged such records into one effect panicked.
+#[test]
+fn records_that_do_not_follow_from_each_other_are_named_by_file_and_place() {
+    for runs in [1, 2] {
+        let memory = MemoryDirectory::new("db");
+        let database = NaiveDatabase::open(Arc::new(memory.clone())).unwrap();
+        let id = segment_ids()[0];
+        database.commit_record(id, key(id, 3), Operation::Delete).unwrap();
+        if runs == 2 {
+            database.checkpoint().unwrap();
+        }
+        database.commit_record(id, key(id, 3), Operation::Set).unwrap();
+        database.checkpoint().unwrap();
+        let directory = memory.power_cut();
+        let section = Section::of(&directory, &read_manifest(&directory).unwrap()).unwrap();
+        let named = &section.segments[0].runs;
+        assert_eq!(named.len(), runs, "{section:?}");
+        let place = section.batches[named[runs - 1].batch].place;
+        let end = place.offset + extent_bytes(place.payload_bytes).unwrap();
+        let text = "the vertices of group 0: Set follows Delete in the records of one key";
+
+        let error = read(&directory).unwrap_err();
+        let CheckpointError::Corrupt { file, offset, problem } = &error else { panic!("{error}") };
+        let name = format!("array-{:016x}", place.file);
+        assert!(file.ends_with(&name) && (place.offset..end).contains(offset), "{error}");
+        assert!(problem.contains(text), "{error}");
+        let report = check(&directory);
+        assert!(report.findings.iter().any(|finding| finding.problem.contains(text)), "{report:?}");
+    }
 }
 
 #[test]

@@ -29,7 +29,7 @@ use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::record::{Operation, RecordKey, Stamp};
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::timeline::clock::{Readable, Timeline};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 
@@ -108,15 +108,6 @@ pub fn apply(graph: &mut Graph, changes: &[Change]) {
     }
 }
 
-fn record(timestamp: Timestamp, change: &Change) -> SharedRecord {
-    let operation = if change.value.is_some() { Operation::Replace } else { Operation::Delete };
-    SharedRecord {
-        key: RecordKey(change.key),
-        stamp: Stamp::new(timestamp, operation),
-        properties: change.value.clone().unwrap_or_default(),
-    }
-}
-
 /// Keys and lengths; the values are a column, unless there are none.
 #[derive(Clone)]
 pub struct NaiveBody(Vec<(Option<KeyId>, Arc<StoredExtent>)>);
@@ -181,9 +172,33 @@ struct NaiveSegment {
     body: Option<NaiveBody>,
     /// In commit order.
     records: Vec<SharedRecord>,
+    /// The keys that have a value now: a record is of what is there, or of what is not.
+    keys: BTreeSet<u64>,
 }
 
 impl NaiveSegment {
+    /// Adds the record of a change, if it changes anything.
+    fn push(&mut self, timestamp: Timestamp, change: &Change) {
+        let operation = match change.value {
+            Some(_) if self.keys.insert(change.key) => Operation::Insert,
+            Some(_) => Operation::Replace,
+            None if self.keys.remove(&change.key) => Operation::Delete,
+            None => return,
+        };
+        let properties = change.value.clone().unwrap_or_default();
+        self.push_record(timestamp, RecordKey(change.key), operation, properties);
+    }
+
+    fn push_record(
+        &mut self,
+        timestamp: Timestamp,
+        key: RecordKey,
+        operation: Operation,
+        properties: Vec<u8>,
+    ) {
+        self.records.push(SharedRecord { key, stamp: Stamp::new(timestamp, operation), properties });
+    }
+
     fn map_at(&self, timestamp: Timestamp) -> CheckpointResult<BTreeMap<u64, Vec<u8>>> {
         let mut map = self.body.as_ref().map_or_else(|| Ok(BTreeMap::new()), NaiveBody::map)?;
         for record in self.records.iter().filter(|record| record.visible_at(timestamp)) {
@@ -318,7 +333,8 @@ impl NaiveDatabase {
         };
         sync_names(&*directory)?;
         let found = open_files(&directory, &manifest, OPTIONS, Reuse::Allowed)?;
-        let empty = NaiveSegment { base: Timestamp::ZERO, body: None, records: Vec::new() };
+        let empty =
+            NaiveSegment { base: Timestamp::ZERO, body: None, records: Vec::new(), keys: BTreeSet::new() };
         let mut segments: BTreeMap<_, _> = segment_ids().into_iter().map(|id| (id, empty.clone())).collect();
         let mut entries = Vec::new();
         for mut found in found.segments {
@@ -328,7 +344,10 @@ impl NaiveDatabase {
             let body = (!parts.is_empty()).then_some(NaiveBody(parts));
             let mut records = std::mem::take(&mut found.records);
             records.sort_by_key(|record| record.stamp.timestamp());
-            segments.insert(found.id, NaiveSegment { base: found.base, body: body.clone(), records });
+            let keys = BTreeSet::new();
+            let mut segment = NaiveSegment { base: found.base, body: body.clone(), records, keys };
+            segment.keys = segment.map_at(Timestamp::MAX)?.into_keys().collect();
+            segments.insert(found.id, segment);
             entries.push(found.into_entry(body));
         }
         let ledger = found_ledger(&manifest, NamedIndexes::default(), entries);
@@ -336,7 +355,7 @@ impl NaiveDatabase {
             for change in decode(payload) {
                 let segment = segments.get_mut(&change.id).unwrap();
                 if Timestamp(ts) > segment.base || planted(Bug::NoFilter) {
-                    segment.records.push(record(Timestamp(ts), &change));
+                    segment.push(Timestamp(ts), &change);
                 }
             }
             Ok::<_, LogError>(())
@@ -363,17 +382,41 @@ impl NaiveDatabase {
 
     /// Appends a commit without waiting for the disk.
     pub fn append(&self, changes: &[Change]) -> Result<Timestamp, LogError> {
+        self.append_with(encode(changes), |segments, timestamp| {
+            for change in changes {
+                segments.get_mut(&change.id).unwrap().push(timestamp, change);
+            }
+        })
+    }
+
+    /// Commits a record as it is, which may not follow from those before it. The log says something else.
+    pub fn commit_record(
+        &self,
+        id: SegmentId,
+        key: u64,
+        operation: Operation,
+    ) -> Result<Timestamp, LogError> {
+        let payload = encode(&[Change { id, key, value: None }]);
+        let timestamp = self.append_with(payload, |segments, timestamp| {
+            let segment = segments.get_mut(&id).unwrap();
+            segment.push_record(timestamp, RecordKey(key), operation, Vec::new());
+        })?;
+        self.log.acknowledge(timestamp.0)?;
+        Ok(timestamp)
+    }
+
+    fn append_with(
+        &self,
+        payload: Vec<u8>,
+        push: impl FnOnce(&mut BTreeMap<SegmentId, NaiveSegment>, Timestamp),
+    ) -> Result<Timestamp, LogError> {
         self.log.step_preparer();
-        let payload = encode(changes);
         let space = self.log.reserve(payload.len())?;
         let timeline = &self.segments.timeline;
         let mut latch = timeline.latch();
         let timestamp = timeline.published().next();
         let mut segments = self.segments.segments.lock();
-        for change in changes {
-            let segment = segments.get_mut(&change.id).unwrap();
-            segment.records.push(record(timestamp, change));
-        }
+        push(&mut segments, timestamp);
         self.log.append(space, timestamp.0, &payload, payload_crc(&payload));
         timeline.publish(timestamp, &mut latch);
         Ok(timestamp)

@@ -10,15 +10,20 @@ use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, TypeId, Vertex
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::Value;
+use evergraph_graph::view::GraphView as _;
 use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_mapped_engine::extents::header::HEADER_BYTES;
-use evergraph_mapped_engine::files::batch::ITEM_HEAD_BYTES;
+use evergraph_mapped_engine::files::batch::{ITEM_HEAD_BYTES, item_crc};
+use evergraph_mapped_engine::files::run_form::{decode_run, encode_run};
 use evergraph_mapped_engine::files::section::{NamedSegment, Section};
 use evergraph_mapped_engine::files::segment_id::SegmentId;
+use evergraph_mapped_engine::shared_record::SharedRecord;
 use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::durable_engine::DurableEngine;
+use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::open::OpenStore;
+use evergraph_storage::record::{Operation, Stamp};
 use evergraph_storage::salvage::loss::{LossKind, ids};
 use evergraph_storage::salvage::salvaged::Salvaged;
 use std::collections::BTreeMap;
@@ -59,6 +64,47 @@ fn with_damaged_run(directory: &MemoryDirectory, id: SegmentId) -> MemoryDirecto
 fn with_damaged_body(directory: &MemoryDirectory, id: SegmentId) -> MemoryDirectory {
     let place = stored(directory, id).0.body.unwrap();
     damaged_at(directory, place.file, place.offset + 90)
+}
+
+/// A copy of a closed database in which `change` was made to the first record of a run of a segment: the run has the checksum of
+/// what it says, as if a program had written it.
+fn with_other_record(
+    directory: &MemoryDirectory,
+    (id, run): (SegmentId, usize),
+    change: impl FnOnce(&mut SharedRecord),
+) -> MemoryDirectory {
+    let manifest = Manifest::read(directory, MappedEngine::opens).unwrap();
+    let section = Section::of(directory, &manifest).unwrap();
+    let segment = section.segments.iter().find(|segment| segment.id == id).unwrap();
+    let range = segment.runs[run].range;
+    let batch = section.batches[segment.runs[run].batch];
+    let from = batch.place.offset + HEADER_BYTES as u64 + range.offset;
+    let changed = directory.power_cut();
+    let file = changed.open(&array_file(batch.place.file), OpenMode::ReadWrite).unwrap();
+    let (mut head, mut bytes) = ([0; ITEM_HEAD_BYTES as usize], vec![0; range.bytes as usize]);
+    file.read_at(&mut head, from).unwrap();
+    file.read_at(&mut bytes, from + ITEM_HEAD_BYTES).unwrap();
+    let mut records = decode_run(&bytes).unwrap();
+    change(&mut records[0]);
+    let bytes = encode_run(&records).unwrap();
+    assert_eq!(bytes.len() as u64, range.bytes);
+    let crc = item_crc(batch.base, range.offset, &head, &bytes);
+    head[12..].copy_from_slice(&crc.to_le_bytes());
+    file.write_at(&head, from).unwrap();
+    file.write_at(&bytes, from + ITEM_HEAD_BYTES).unwrap();
+    file.sync_data().unwrap();
+    changed
+}
+
+/// A commit that sets a property of one edge of the ring, from person 21.
+fn set_since(store: &OpenStore<MappedEngine>, since: i64) {
+    let made = store.store().transact(|tx| {
+        let (edge_type, key) = (tx.edge_type("KNOWS")?, tx.key("since")?);
+        let (source, target) = (VertexId(21), VertexId(22));
+        let edge = EdgeId { source, edge_type, target, discriminator: 0 };
+        tx.set_edge_property(edge, key, Some(Value::I64(since)))
+    });
+    made.unwrap();
 }
 
 /// A commit that gives people other numbers.
@@ -275,6 +321,84 @@ fn runs_behind_a_damaged_one_are_saved() {
     let mut expected = after;
     expected.vertices.insert(1, before.vertices[&1].clone());
     assert!(found == expected, "something else is saved");
+}
+
+/// Merging what the two runs say of the edge was a panic, of whoever opened the database and of a salvage.
+#[test]
+fn a_run_that_does_not_follow_from_the_one_before_it_is_named_and_is_the_loss_of_a_salvage() {
+    let directory = MemoryDirectory::new("db");
+    let store = loaded(&directory);
+    set_since(&store, -1);
+    checkpoint(&store);
+    set_since(&store, -2);
+    checkpoint(&store);
+    let after = graph(&store);
+    store.close().unwrap();
+    drop(store);
+    let id = lists(Direction::Out);
+    let (segment, places) = stored(&directory, id);
+    assert_eq!(places.len(), 2, "{segment:?}");
+    let damaged = with_other_record(&directory, (id, 0), |record| {
+        record.stamp = Stamp::new(record.stamp.timestamp(), Operation::Delete);
+    });
+
+    let error = open(&damaged).err().expect("an opening reads every run");
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    let (name, text) = (array_file(places[1].0), error.to_string());
+    assert!(text.contains(&format!("db/{name}")) && text.contains("Set follows Delete"), "{text}");
+
+    let (made, found) = saved(&damaged);
+    assert!(!made.is_complete(), "{:?}", made.losses);
+    // The in side has the edge; its properties are what the first run deleted.
+    let mut expected = after;
+    expected.edges.insert((21, 0, 22, 0), BTreeMap::new());
+    assert!(found == expected, "something else is saved");
+}
+
+/// It was a panic of the thread that merges, and of a salvage.
+#[test]
+fn a_change_of_an_edge_that_the_body_does_not_have_is_an_error_of_its_merge_and_the_loss_of_a_salvage() {
+    let directory = MemoryDirectory::new("db");
+    let store = loaded(&directory);
+    let before = graph(&store);
+    set_since(&store, -1);
+    checkpoint(&store);
+    store.close().unwrap();
+    drop(store);
+    // A parallel edge that nobody added.
+    let damaged = with_other_record(&directory, (lists(Direction::Out), 0), |record| record.key.0 += 5);
+
+    let (made, found) = saved(&damaged);
+    assert!(made.losses.iter().any(|loss| loss.kind == LossKind::Edges), "{:?}", made.losses);
+    assert!(found == before, "something else is saved");
+
+    let store = open(&damaged).unwrap();
+    let error = store.store().engine().graph().merge_everything().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    assert!(error.to_string().contains("an edge from row 21 to v22, which is not there"), "{error}");
+}
+
+/// Such a run takes an edge off the number of edges and none off the lists. A transaction that deleted all it found panicked.
+#[test]
+fn a_number_of_edges_that_contradicts_the_list_is_an_error_of_a_transaction() {
+    let directory = MemoryDirectory::new("db");
+    let store = loaded(&directory);
+    set_since(&store, -1);
+    checkpoint(&store);
+    store.close().unwrap();
+    drop(store);
+    let damaged = with_other_record(&directory, (lists(Direction::Out), 0), |record| {
+        record.key.0 += 5;
+        record.stamp = Stamp::new(record.stamp.timestamp(), Operation::Delete);
+    });
+    let store = open(&damaged).unwrap();
+    let mut tx = store.store().begin();
+    let (source, target) = (VertexId(21), VertexId(22));
+    tx.delete_edge(EdgeId { source, edge_type: KNOWS, target, discriminator: 0 }).unwrap();
+    let error = tx.degrees(&[source], None, Direction::Out, &mut Vec::new()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    let error = tx.count_edges_between(&[(source, target)], KNOWS, &mut Vec::new()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
 }
 
 /// One person's number went to another one in a commit that one group lost: it was there twice, in a unique index.

@@ -1,18 +1,23 @@
-//! Upkeep of indexes: what builds take of memory and leave when they end, and when their segments are merged.
+//! Upkeep of indexes: what builds take of memory and leave when they end, when segments are merged, and which damage is found.
 
-use crate::indexes::{AGE, NAME, Opened, check, create, damage, opened, options, people, section};
+use crate::indexes::{AGE, NAME, Opened, check, create, damage, look_up, opened, options, people, section};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::VertexId;
 use evergraph_graph::index::IndexKind;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::Value;
 use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
+use evergraph_mapped_engine::extents::header::{BLOCK_BYTES, HEADER_BYTES};
 use evergraph_mapped_engine::segment::LiveSegment;
+use evergraph_storage::checkpoint::report::Report;
+use evergraph_storage::durable_engine::DurableEngine as _;
 use evergraph_storage::engine::Engine as _;
 use evergraph_storage::indexing::IndexProgress;
+use evergraph_storage::io::directory::{Directory as _, OpenMode};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::open::{OpenOptions, OpenStore};
 use evergraph_storage::sync::atomic::Ordering;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 fn segment_of(store: &Opened, number: u32) -> Arc<LiveSegment> {
@@ -184,6 +189,47 @@ fn an_index_that_cannot_be_merged_stops_no_idle_merge_of_others() {
     assert_eq!(segment_of(&store, 2).records(), 1210);
     let error = graph.merge_everything().unwrap_err();
     assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains("array-"), "{error}");
+}
+
+/// A look-up compares the blocks of an index that it touches, not all of it.
+#[test]
+fn damage_in_an_index_is_an_error_of_who_looks_there_and_of_the_check() {
+    let directory = MemoryDirectory::new("db");
+    people(&directory, 12_000);
+    let (_, named) = section(&directory);
+    let names = named.segments.iter().find(|segment| segment.id.index_number() == Some(1));
+    let place = names.and_then(|segment| segment.body).unwrap();
+    // The last block but one: a binary search for what lies in the lower half does not touch it.
+    let number = place.payload_bytes / BLOCK_BYTES as u64 - 1;
+    assert!(number >= 3, "{} bytes are a few blocks", place.payload_bytes);
+    let block = place.offset + HEADER_BYTES as u64 + number * BLOCK_BYTES as u64;
+    let file = directory.open(&format!("array-{:016x}", place.file), OpenMode::ReadWrite).unwrap();
+    file.write_at(&[0xee; 8], block + 100).unwrap();
+    file.sync_data().unwrap();
+    let store = opened(&directory);
+    let snapshot = store.store().snapshot();
+    let text = format!("array-{:016x} is corrupt at byte {block}: block crc", place.file);
+    let (mut found, mut refused) = (0, 0);
+    for number in (0..12_000_u32).step_by(7) {
+        match look_up(&snapshot, &Value::from(format!("person {number}"))) {
+            Ok(items) => {
+                assert_eq!(items, [VertexId(number)]);
+                found += 1;
+            }
+            Err(error) => {
+                assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains(&text), "{error}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(found > 300 && refused > 300, "{found} found, {refused} refused");
+    drop(snapshot);
+    drop(store);
+    let (manifest, _) = section(&directory);
+    let mut report = Report::default();
+    let go_on = &mut |_: &str, _, _| ControlFlow::Continue(());
+    MappedEngine::check_files(&directory, &manifest, &mut report, go_on).unwrap();
+    assert!(format!("{:?}", report.findings).contains(&text), "{:?}", report.findings);
 }
 
 #[test]

@@ -267,7 +267,7 @@ pub fn people(directory: &MemoryDirectory, count: i64) {
     store.close().unwrap();
 }
 
-fn look_up(view: &impl GraphView, value: &Value) -> Result<Vec<VertexId>> {
+pub fn look_up(view: &impl GraphView, value: &Value) -> Result<Vec<VertexId>> {
     let catalogue = view.catalogue();
     let (label, key) = (catalogue.label("Person").unwrap(), catalogue.key("name").unwrap());
     let (mut found, mut cursor) = (Matches::default(), MatchCursor::default());

@@ -3,6 +3,7 @@
 //! Segments hold values by key. Bodies lie in a map instead of array files; a body that was freed is gone from it, so that
 //! whoever reads it all the same fails.
 
+use evergraph_bodies::merge_turn::MergeTurn;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, LabelId};
 use evergraph_graph::timestamp::Timestamp;
@@ -12,7 +13,7 @@ use evergraph_mapped_engine::live::Live;
 use evergraph_mapped_engine::live_head::LiveHead;
 use evergraph_mapped_engine::live_snapshot::LiveSnapshot;
 use evergraph_mapped_engine::live_writer::{CommitPart, LiveWriter};
-use evergraph_mapped_engine::merge::{BuiltBody, LiveMergeOutcome, MergeTurn, MergedBody};
+use evergraph_mapped_engine::merge::{BuiltBody, LiveMergeOutcome, MergedBody};
 use evergraph_mapped_engine::segment::LiveSegment;
 use evergraph_mapped_engine::shared_record::SharedRecord;
 use evergraph_mapped_engine::version::{ALL_KEYS, BodyPlace, SegmentVersion};

@@ -19,6 +19,7 @@ use crate::segment::tail::Tail;
 use crate::segment::version::{Hub, Layer, PastLayer, Segment, Version};
 use evergraph_bodies::body::Body;
 use evergraph_bodies::history::{ContinuedHistory, History};
+use evergraph_bodies::merge_turn::MergeTurn;
 use evergraph_bodies::net::{Effect, Net, nets};
 use evergraph_bodies::run::Run;
 use evergraph_graph::timestamp::Timestamp;
@@ -95,22 +96,14 @@ impl<B: Body> Segment<B> {
         AppendOutcome { displaced, waiting, items }
     }
 
-    /// Takes records up to what is readable into a new body. Off the latch but for the last step.
-    pub fn merge(&self, timeline: &Timeline) -> MergeOutcome<B> {
-        let one = self.merging.try_lock();
-        if one.is_none() && !planted(Bug::TwoMerges) {
+    /// Takes records up to what is readable into a new body. Off the latch but for the last step. If another merge is
+    /// under way, `turn` says whether to wait for it.
+    pub fn merge(&self, turn: MergeTurn, timeline: &Timeline) -> MergeOutcome<B> {
+        let are_two = planted(Bug::TwoMerges);
+        let one = if are_two { None } else { turn.take(&self.merging) };
+        if one.is_none() && !are_two {
             return MergeOutcome::Nothing;
         }
-        self.merge_alone(timeline)
-    }
-
-    /// The same after a merge that is under way.
-    pub fn merge_in_turn(&self, timeline: &Timeline) -> MergeOutcome<B> {
-        let _one = (!planted(Bug::TwoMerges)).then(|| self.merging.lock());
-        self.merge_alone(timeline)
-    }
-
-    fn merge_alone(&self, timeline: &Timeline) -> MergeOutcome<B> {
         // Read before the registry: a snapshot that registers later begins at or after it.
         let base = if planted(Bug::MergeAtW) { timeline.published() } else { timeline.readable() };
         let start = self.current.load_full();
@@ -274,6 +267,10 @@ mod tests {
         timestamp
     }
 
+    fn merge(segment: &Segment<EdgeBody>, timeline: &Timeline) -> MergeOutcome<EdgeBody> {
+        segment.merge(MergeTurn::OnlyIfFree, timeline)
+    }
+
     fn list(segment: &Segment<EdgeBody>, row: u16, timestamp: Timestamp) -> Vec<u32> {
         let version = segment.load_full();
         let layer = version.layer_at(timestamp);
@@ -292,7 +289,7 @@ mod tests {
         insert(&segment, &timeline, 1, &[5, 3]);
         let (old, ()) = timeline.begin(Access::Read, |_| ());
         insert(&segment, &timeline, 1, &[4]);
-        assert!(matches!(segment.merge(&timeline), MergeOutcome::Done { retained: true, .. }));
+        assert!(matches!(merge(&segment, &timeline), MergeOutcome::Done { retained: true, .. }));
         let new = timeline.published();
         assert_eq!(list(&segment, 1, old), [3, 5]);
         assert_eq!(list(&segment, 1, new), [3, 4, 5]);
@@ -300,7 +297,7 @@ mod tests {
         timeline.end(old, Access::Read);
         assert!(segment.trim(&timeline).0.is_some());
         assert!(segment.load().older.is_empty());
-        assert!(matches!(segment.merge(&timeline), MergeOutcome::Nothing), "nothing left to merge");
+        assert!(matches!(merge(&segment, &timeline), MergeOutcome::Nothing), "nothing left to merge");
     }
 
     #[test]
@@ -318,13 +315,13 @@ mod tests {
         );
         insert(&segment, &timeline, 2, &(0..100).collect::<Vec<_>>());
         assert_eq!(yes(&segment, 1, writer), ChangedSince::Yes, "in the run");
-        assert!(matches!(segment.merge(&timeline), MergeOutcome::Done { .. }));
+        assert!(matches!(merge(&segment, &timeline), MergeOutcome::Done { .. }));
         assert_eq!(yes(&segment, 1, writer), ChangedSince::Yes, "in the history");
         assert_eq!(yes(&segment, 3, writer), ChangedSince::No);
         assert_eq!(yes(&segment, 1, timeline.published()), ChangedSince::No);
         timeline.end(writer, Access::Write);
         insert(&segment, &timeline, 9, &[1]);
-        segment.merge(&timeline);
+        merge(&segment, &timeline);
         assert!(segment.load().history.is_empty(), "no writer could ask");
     }
 
@@ -337,7 +334,7 @@ mod tests {
         let many: Vec<u32> = (0..=HUB_DEGREE as u32).collect();
         insert(&segment, &timeline, 7, &many);
         insert(&segment, &timeline, 8, &[1]);
-        segment.merge(&timeline);
+        merge(&segment, &timeline);
         let version = segment.load_full();
         let hub = version.layer.hub(7).expect("row 7 is a hub");
         assert_eq!((hub.load().layer.body.items(), version.layer.body.items()), (many.len(), 1));

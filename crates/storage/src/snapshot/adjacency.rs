@@ -4,7 +4,7 @@
 //! edge that it stands at, so that own writes between two batches move nothing: who deletes what it was handed
 //! would pass over as many edges if it counted them.
 
-use crate::snapshot::reader::{Reader, appended, rows_from};
+use crate::snapshot::reader::{Reader, appended, fewer_than_deleted, rows_from};
 use crate::transaction::writes::EdgeWrite;
 use crate::view::{PointReads, View, runs};
 use evergraph_graph::error::Result;
@@ -183,7 +183,7 @@ impl<V: View> Reader<'_, V> {
                         let own = self.writes.edges_of(*vertex, *edge_type, *side);
                         let balance = own.map(|(_, write)| write.balance()).sum();
                         let sum = degree.checked_add_signed(balance);
-                        *degree = sum.expect("as many edges are deleted as there are, at most");
+                        *degree = sum.ok_or_else(|| fewer_than_deleted(*vertex))?;
                     }
                 }
             }

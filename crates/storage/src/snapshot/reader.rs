@@ -15,7 +15,7 @@ use crate::transaction::writes::{EdgeWrite, VertexWrite, Writes};
 use crate::view::{GroupBits, PointReads, View};
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::column::Column;
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::IndexStatistics;
 use evergraph_graph::look_up::{MatchCursor, Matches, OrderedMatches, RangeCursor, ValueRange};
@@ -160,6 +160,14 @@ pub(crate) fn appended<A: Clone + Default>(answers: &mut Vec<A>, count: usize) -
     &mut answers[start..]
 }
 
+/// The error of a vertex with fewer edges than a transaction found there and deleted: counts and lists contradict each other.
+#[cold]
+pub(crate) fn fewer_than_deleted(vertex: VertexId) -> Error {
+    let text =
+        format!("vertex {vertex} has fewer edges than were found and deleted: what is stored is damaged");
+    Error::new(ErrorKind::Corrupt, text)
+}
+
 /// `stored` with `changes` made, by key.
 fn changed(stored: Vec<(KeyId, Value)>, changes: &Properties) -> Vec<(KeyId, Value)> {
     let stored: Properties = stored.into_iter().map(|(key, value)| (key, Some(value))).collect();
@@ -289,7 +297,7 @@ impl<V: View> GraphView for Reader<'_, V> {
             let own = self.writes.edges_between(*source, edge_type, *target);
             let balance: i64 = own.map(|(_, write)| write.balance()).sum();
             let sum = i64::from(*count) + balance;
-            *count = u32::try_from(sum).expect("as many edges are deleted as there are, at most");
+            *count = u32::try_from(sum).map_err(|_| fewer_than_deleted(*source))?;
         }
         Ok(())
     }

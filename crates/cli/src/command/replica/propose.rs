@@ -28,7 +28,7 @@ What is proposed:
   becomes edges. A partitioned table is named once, by its root. A table without
   a primary key is left out, and a comment says so. Nothing is changed: look the
   file over, rename and leave out what you like, then run `evergraph replica
-  check`. The language of mappings: docs/guide/replica.md.";
+  check`. The language of mappings: docs/guide/replica_mapping.md.";
 
 /// Arguments of `evergraph replica propose`.
 #[derive(Args, Debug)]

@@ -70,6 +70,17 @@ impl Gap {
 /// The number of a gap.
 pub(super) type GapNumber = usize;
 
+/// A gap that may hide records of an item.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct HidingGap {
+    /// How old what it hides is.
+    pub age: Age,
+    /// Its number.
+    pub number: GapNumber,
+    /// The oldest commit that it may hide.
+    pub first_ts: Timestamp,
+}
+
 /// All gaps.
 #[derive(Debug, Default)]
 pub(super) struct Gaps {
@@ -101,11 +112,12 @@ impl Gaps {
     }
 
     /// The gaps that may have had records of `key`, newest first. Cost: a binary search for each age that has any.
-    pub(super) fn covering<'g>(&'g self, key: &'g [u8]) -> impl Iterator<Item = (Age, GapNumber)> + 'g {
+    pub(super) fn covering<'g>(&'g self, key: &'g [u8]) -> impl Iterator<Item = HidingGap> + 'g {
         self.by_age.iter().filter_map(move |(age, numbers)| {
             let behind = numbers.partition_point(|number| self.gaps[*number].from.as_slice() <= key);
             let number = *numbers.get(behind.checked_sub(1)?)?;
-            (self.gaps[number].to.as_slice() > key).then_some((*age, number))
+            let Gap { to, first_ts, .. } = &self.gaps[number];
+            (to.as_slice() > key).then_some(HidingGap { age: *age, number, first_ts: *first_ts })
         })
     }
 

@@ -2,11 +2,15 @@
 //!
 //! Only the timestamp is missing; [`CommitRecords::stamp`] fills it in. Commits that are replayed have theirs, and many of
 //! them are sorted together.
+//!
+//! A store that keeps some groups of a graph only has records of these: of an edge to or from another store's group it
+//! has one side.
 
 use crate::edge_subject::EdgeSubject;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, GroupId, VertexId};
 use evergraph_graph::mutation::Mutation;
+use evergraph_graph::partition::OwnGroups;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::planted::{Bug, planted};
@@ -99,25 +103,45 @@ fn of_vertex(mutation: &Mutation) -> Option<(VertexId, Operation, &Properties)> 
     })
 }
 
+/// A mutation of a commit that has no timestamp yet.
+fn undated(mutation: &Mutation) -> (Timestamp, &Mutation) {
+    (Timestamp::ZERO, mutation)
+}
+
+fn dated(mutation: &(Timestamp, Mutation)) -> (Timestamp, &Mutation) {
+    (mutation.0, &mutation.1)
+}
+
 impl CommitRecords {
-    /// Sorts the records of `mutations`, which have no timestamp yet.
+    /// Sorts the records of `mutations`, which have no timestamp yet; with `own`, only those of these groups.
     ///
     /// # Errors
     /// `corrupt` if there are more than any commit has.
-    pub fn new(mutations: &[Mutation]) -> Result<Self> {
-        Self::sorted(mutations, |mutation| (Timestamp::ZERO, mutation))
+    pub fn new(mutations: &[Mutation], own: Option<OwnGroups>) -> Result<Self> {
+        match own {
+            // Compiled apart: who has all groups asks about none.
+            None => Self::sorted(mutations, undated, |_| true),
+            Some(own) => Self::sorted(mutations, undated, |vertex| own.contains(vertex.group())),
+        }
     }
 
     /// As [`CommitRecords::new`], of commits that have their timestamps: a part's records are sorted by key, then time.
     ///
     /// # Errors
     /// As [`CommitRecords::new`].
-    pub fn replayed(mutations: &[(Timestamp, Mutation)]) -> Result<Self> {
+    pub fn replayed(mutations: &[(Timestamp, Mutation)], own: Option<OwnGroups>) -> Result<Self> {
         debug_assert!(mutations.is_sorted_by_key(|(timestamp, _)| *timestamp));
-        Self::sorted(mutations, |(timestamp, mutation)| (*timestamp, mutation))
+        match own {
+            None => Self::sorted(mutations, dated, |_| true),
+            Some(own) => Self::sorted(mutations, dated, |vertex| own.contains(vertex.group())),
+        }
     }
 
-    fn sorted<T>(mutations: &[T], mutation_of: impl Fn(&T) -> (Timestamp, &Mutation)) -> Result<Self> {
+    fn sorted<T>(
+        mutations: &[T],
+        mutation_of: impl Fn(&T) -> (Timestamp, &Mutation),
+        is_own: impl Fn(VertexId) -> bool,
+    ) -> Result<Self> {
         if mutations.len() > 1 << RecordSortKey::MUTATION_BITS {
             return Err(Error::new(
                 ErrorKind::Corrupt,
@@ -130,16 +154,24 @@ impl CommitRecords {
         for (number, mutation) in mutations.iter().enumerate() {
             let mutation = mutation_of(mutation).1;
             if let Some((edge, operation, _)) = of_edge(mutation) {
-                let subject = EdgeSubject::new(edge.edge_type, Direction::Out);
-                let key = RecordKey::of_edge(edge);
-                out.push(RecordSortKey::new(edge.source, Some(subject), key, number));
+                if is_own(edge.source) {
+                    let subject = EdgeSubject::new(edge.edge_type, Direction::Out);
+                    let key = RecordKey::of_edge(edge);
+                    out.push(RecordSortKey::new(edge.source, Some(subject), key, number));
+                }
                 // The in side keeps no properties: it finds them by a search in the out list.
-                if matches!(operation, Operation::Insert | Operation::Delete) && !planted(Bug::ForgetInEdge) {
+                if matches!(operation, Operation::Insert | Operation::Delete)
+                    && is_own(edge.target)
+                    && !planted(Bug::ForgetInEdge)
+                    && (is_own(edge.source) || !planted(Bug::HalfEdgeLost))
+                {
                     let subject = EdgeSubject::new(edge.edge_type, Direction::In);
                     let key = RecordKey::edge(edge.target.row(), edge.source.0, edge.discriminator);
                     rest.push(RecordSortKey::new(edge.target, Some(subject), key, number));
                 }
-            } else if let Some((vertex, ..)) = of_vertex(mutation) {
+            } else if let Some((vertex, ..)) = of_vertex(mutation)
+                && is_own(vertex)
+            {
                 rest.push(RecordSortKey::new(vertex, None, RecordKey::vertex(vertex.row()), number));
             }
         }
@@ -201,8 +233,9 @@ pub fn never_opened(target: CommitTarget, records: &[Record]) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evergraph_graph::id::TypeId;
+    use evergraph_graph::id::{LabelId, PartitionId, TypeId};
     use evergraph_graph::index_entry::{ItemId, LeavingEntry};
+    use evergraph_graph::partition::PartitionCount;
     use evergraph_graph::value::order_bytes::value_bytes::ValueBytes;
 
     fn edge(source: u32, target: u32) -> EdgeId {
@@ -218,14 +251,14 @@ mod tests {
             item: ItemId::Vertex(VertexId(9000)),
         };
         let commit = [Mutation::LeaveIndex(Box::new(entry))];
-        assert_eq!(CommitRecords::new(&commit).unwrap().parts().len(), 0);
+        assert_eq!(CommitRecords::new(&commit, None).unwrap().parts().len(), 0);
     }
 
     #[test]
     fn an_insert_goes_to_both_sides_and_a_property_to_the_out_side_only() {
         let insert = |s, t| Mutation::InsertEdge { edge: edge(s, t), properties: Properties::EMPTY };
         let set = Mutation::SetEdgeProperties { edge: edge(3, 4), properties: Properties::EMPTY };
-        let mut commit = CommitRecords::new(&[insert(1, 5000), insert(1, 9), set]).unwrap();
+        let mut commit = CommitRecords::new(&[insert(1, 5000), insert(1, 9), set], None).unwrap();
         commit.stamp(Timestamp(7));
         let counts: Vec<_> = commit.parts().map(|(_, records)| records.len()).collect();
         assert_eq!(counts, [3, 1, 1], "group 0 out, group 0 in, group 1 in");
@@ -233,5 +266,53 @@ mod tests {
             assert!(records.is_sorted_by_key(|record| record.key));
             assert!(records.iter().all(|record| record.stamp.timestamp() == Timestamp(7)));
         }
+    }
+
+    /// Group, side and number of records of each part that a store of `partition` of two has.
+    fn parts_of(partition: u16, commit: &[Mutation]) -> Vec<(u32, Option<Direction>, usize)> {
+        let own = OwnGroups::new(PartitionId(partition), PartitionCount::new(2).unwrap());
+        let sorted = CommitRecords::new(commit, own).unwrap();
+        let dated: Vec<_> = commit.iter().map(|mutation| (Timestamp(7), mutation.clone())).collect();
+        let replayed = CommitRecords::replayed(&dated, own).unwrap();
+        let parts = |records: &CommitRecords| -> Vec<_> {
+            let parts = records.parts();
+            parts
+                .map(|(target, records)| {
+                    (target.group.0, target.subject.map(EdgeSubject::side), records.len())
+                })
+                .collect()
+        };
+        assert_eq!(parts(&sorted), parts(&replayed), "a commit has the same records when it is replayed");
+        parts(&sorted)
+    }
+
+    #[test]
+    fn a_store_of_some_groups_has_the_sides_of_edges_that_lie_in_them() {
+        let none = Properties::EMPTY;
+        let insert = |s, t| Mutation::InsertEdge { edge: edge(s, t), properties: Properties::EMPTY };
+        let vertex = |id| Mutation::InsertVertex {
+            vertex: VertexId(id),
+            label: LabelId(0),
+            properties: Properties::EMPTY,
+        };
+        // Vertices 1 and 2 are in group 0, 5000 in group 1.
+        let commit = [
+            vertex(1),
+            vertex(5000),
+            insert(1, 2),
+            insert(1, 5000),
+            insert(5000, 2),
+            Mutation::SetEdgeProperties { edge: edge(5000, 1), properties: none.clone() },
+            Mutation::ReplaceEdge { edge: edge(2, 5000), properties: none },
+            Mutation::DeleteEdge { edge: edge(2, 5001) },
+        ];
+        let (out, into) = (Some(Direction::Out), Some(Direction::In));
+        assert_eq!(parts_of(0, &commit), [(0, out, 4), (0, None, 1), (0, into, 2)]);
+        assert_eq!(parts_of(1, &commit), [(1, out, 2), (1, None, 1), (1, into, 2)]);
+        let all = OwnGroups::new(PartitionId(0), PartitionCount::new(1).unwrap());
+        assert!(all.is_some());
+        let alone = CommitRecords::new(&commit, all).unwrap();
+        let whole = CommitRecords::new(&commit, None).unwrap();
+        assert!(alone.parts().eq(whole.parts()), "one partition has all of them");
     }
 }

@@ -1,4 +1,5 @@
-//! Decides transactions from a shared log: records, certification, digests, and what reads and writes the log. No I/O.
+//! Decides transactions from a shared log: records, certification, digests, what reads and writes the log, and what a node makes
+//! of it. No I/O but a node's own files.
 //!
 //! ```text
 //! coordinator  reads at S, buffers writes
@@ -9,20 +10,31 @@
 //! every node   log             messages in order            <──read_from──────┘
 //!              digest          is this the log that everybody reads?
 //!              certification   commit or refusal of each record
+//!              tables          rows, names, indexes, members, places
+//!              node            all of this in order, into partitions; checkpoints, starts
+//!
+//! node to node remote          questions as of a moment of the log, and who may answer them
+//!              transport       frames
 //! ```
 //!
 //! The log orders; every node decides alike. Whether a transaction commits is a function of the log before its record,
-//! so that there is no vote, no lock, and nothing to fail over. The log is an interface and a form in memory; one
-//! on an existing engine, nodes, partitions as stores and queries over them are not here yet.
+//! so that there is no vote, no lock, and nothing to fail over. Log, network and partitions are interfaces, and forms
+//! in memory; those on existing engines, on sockets and on stores, and queries over partitions are not here yet.
 //!
 //! Source: G-Tran (VLDB 2022), whose optimistic concurrency control with decentralised coordinators this is; an ordered
 //! log replaces its clocks, its status table and its optimistic validation.
 
 pub mod certification;
+pub mod checksum;
 pub mod digest;
 pub mod key_hash;
 pub mod log;
 pub mod log_position;
+pub mod node;
 pub mod planted;
 pub mod record;
 pub mod record_id;
+pub mod remote;
+pub mod seeded;
+pub mod tables;
+pub mod transport;

@@ -3,11 +3,11 @@
 //! With the feature `planted`, which tests alone turn on, `with` has one bug for as long as its work runs, on its
 //! thread. `tests/histories` finds each of those of decisions; what nodes and coordinators may do wrong is planted
 //! there, where they are simulated. Those of packer and reader are found by the unit tests of both, and three of them by
-//! `tests/shared_log`, too.
+//! `tests/shared_log`, too; those of tables, questions and frames by unit tests; those of nodes by `tests/nodes`.
 //!
 //! Source: the faults of the model of the cluster's protocol.
 
-/// A defect of hashes, of payloads, of certification, of packer and reader.
+/// A defect of hashes, of payloads, of certification, of packer and reader, of tables, of nodes, of questions and frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bug {
     /// An insertion or a deletion of a vertex doesn't touch the members of its group.
@@ -74,6 +74,48 @@ pub enum Bug {
     LostSuffixIgnored,
     /// The log may be trimmed by one message more than a checkpoint needs.
     NeededFromTooHigh,
+    /// Rows that were given are given again.
+    RowsGivenAgain,
+    /// A new group is the lowest free one of all, whatever partition it belongs to.
+    GroupOfAnotherPartition,
+    /// A name that has a number gets another one.
+    NameNumberedAgain,
+    /// An index that was dropped and created anew becomes ready by the record of the first one.
+    OtherIndexReady,
+    /// A node joins with an incarnation that it had before.
+    IncarnationTwice,
+    /// A placement is changed by an author who has not seen the change before.
+    StalePlaceAccepted,
+    /// The last node that serves a partition may drop it.
+    LastCopyDropped,
+    /// A checkpoint has no groups.
+    GroupsNotSaved,
+    /// A checkpoint saves what follows from the log before its partitions.
+    StateSavedFirst,
+    /// A partition that is ahead of its node's checkpoint gets the same commits again.
+    PartitionAheadInstalled,
+    /// A partition that is ahead of its node's checkpoint, or was copied, is not compared with the log.
+    PartitionUnproved,
+    /// A message is published before its commits are installed.
+    PublishedFirst,
+    /// What a transaction changed in the catalogue is not given to the partitions.
+    SchemaKeptFromPartitions,
+    /// A number of starts is given before it is on disk.
+    IncarnationUnsynced,
+    /// A question is answered before everything that its snapshot sees was applied.
+    AnsweredTooSoon,
+    /// A question is answered though versions that its snapshot sees were merged away.
+    AnsweredTooLate,
+    /// A question of somebody who read another log is answered.
+    AnsweredOfOtherLog,
+    /// An answer counts, whoever sent it.
+    AnswerOfStranger,
+    /// A question waits for its answer for ever.
+    DeadlineIgnored,
+    /// The checksum of a frame is not compared.
+    FrameUnchecked,
+    /// The announced length of a frame is not compared with the limit.
+    FrameLengthUnchecked,
 }
 
 impl Bug {

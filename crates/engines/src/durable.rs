@@ -69,6 +69,14 @@ impl DurableEngine for AnyEngine {
         EngineKind::named(engine).is_some()
     }
 
+    fn takes_partition(engine: &str) -> bool {
+        match kind_of(engine) {
+            EngineKind::Memory => MemoryEngine::takes_partition(engine),
+            EngineKind::Disk => DiskEngine::takes_partition(engine),
+            EngineKind::Mapped => MappedEngine::takes_partition(engine),
+        }
+    }
+
     #[inline]
     fn empty_section(engine: &str) -> Vec<u8> {
         match kind_of(engine) {

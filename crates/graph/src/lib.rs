@@ -25,6 +25,7 @@ pub mod newest_entry;
 pub mod note;
 pub mod owner;
 pub mod packed_column;
+pub mod partition;
 pub mod properties;
 pub mod schema_change;
 pub mod scratch;

@@ -39,6 +39,10 @@ impl DurableEngine for MemoryEngine {
         engine == Self::NAME
     }
 
+    fn takes_partition(engine: &str) -> bool {
+        engine == Self::NAME
+    }
+
     fn empty_section(_engine: &str) -> Vec<u8> {
         SegmentList::empty_section()
     }
@@ -51,7 +55,7 @@ impl DurableEngine for MemoryEngine {
         let OpenContext { directory, manifest, timeline, background, budget, .. } = *opening;
         let list = SegmentList::of(&**directory, manifest)?;
         let checkpointer = Checkpointer::open(Arc::clone(directory), manifest, &list)?;
-        let segments = Segments::new(Arc::clone(timeline));
+        let segments = Segments::new(Arc::clone(timeline)).of_groups(manifest.partition);
         let attach = |group| segments.attach(Arc::new(group));
         let loaded = read::load(&**directory, &manifest.groups, &list, background, attach)?;
         let engine = Self::with_files(segments, checkpointer, budget);

@@ -18,6 +18,7 @@ use evergraph_bodies::vertex_body::VertexBody;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::mutation::Mutation;
+use evergraph_graph::partition::OwnGroups;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, FreezeRequest, Key};
 use evergraph_storage::index::changes::IndexChanges;
@@ -252,6 +253,12 @@ impl MemoryEngine {
     }
 }
 
+/// The error of an algorithm on a part of a graph: its lists end at vertices that are not here.
+#[cold]
+fn half_lists(own: OwnGroups) -> Error {
+    Error::invalid(format!("the store holds {own} of a graph, and algorithms read all of it"))
+}
+
 /// Whether there is one item more or less since this record.
 fn counts(record: RecordRef<'_>) -> bool {
     record.stamp.difference() != 0
@@ -289,6 +296,9 @@ impl Engine for MemoryEngine {
 
     #[inline]
     fn freeze(&self, _pin: &(), timestamp: Timestamp, request: &FreezeRequest<'_>) -> Result<FrozenTopology> {
+        if let Some(own) = self.segments.own_groups() {
+            return Err(half_lists(own));
+        }
         FrozenTopology::new(&MemoryView::new(self.groups(), timestamp), Some(&self.label_lists), request)
     }
 
@@ -297,7 +307,7 @@ impl Engine for MemoryEngine {
     }
 
     fn prepare(&self, mutations: &[Mutation], _: &IndexChanges, patience: Duration) -> Result<Prepared> {
-        let prepared = Prepared::new(self.groups(), mutations)?;
+        let prepared = Prepared::new(self.groups(), mutations, self.segments.own_groups())?;
         self.make_room(&prepared, patience)?;
         Ok(prepared)
     }
@@ -434,7 +444,7 @@ impl Engine for MemoryEngine {
                 }
             }
         }
-        let prepared = Prepared::replayed(self.groups(), mutations)?;
+        let prepared = Prepared::replayed(self.groups(), mutations, self.segments.own_groups())?;
         for (target, records) in prepared.parts() {
             match target {
                 Target::Vertices(group, _) => {

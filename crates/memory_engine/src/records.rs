@@ -8,6 +8,7 @@ use evergraph_bodies::commit_records::{CommitRecords, CommitTarget, never_opened
 use evergraph_bodies::edge_body::EdgeBody;
 use evergraph_graph::error::Result;
 use evergraph_graph::mutation::Mutation;
+use evergraph_graph::partition::OwnGroups;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::record::Record;
 use std::sync::Arc;
@@ -44,13 +45,13 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Finds or makes the segments of `mutations` and sorts their records.
+    /// Finds or makes the segments of `mutations` and sorts their records; with `own`, only those of these groups.
     ///
     /// # Errors
     /// `corrupt` if a vertex is in no group: the front opens groups before it uses them, so only a
     /// damaged log can ask for this.
-    pub fn new(groups: &GroupTable, mutations: &[Mutation]) -> Result<Self> {
-        Self::of(groups, CommitRecords::new(mutations)?)
+    pub fn new(groups: &GroupTable, mutations: &[Mutation], own: Option<OwnGroups>) -> Result<Self> {
+        Self::of(groups, CommitRecords::new(mutations, own)?)
     }
 
     /// As [`Prepared::new`], of commits that have their timestamps: a part's records are sorted by key,
@@ -58,8 +59,12 @@ impl Prepared {
     ///
     /// # Errors
     /// As [`Prepared::new`].
-    pub fn replayed(groups: &GroupTable, mutations: &[(Timestamp, Mutation)]) -> Result<Self> {
-        Self::of(groups, CommitRecords::replayed(mutations)?)
+    pub fn replayed(
+        groups: &GroupTable,
+        mutations: &[(Timestamp, Mutation)],
+        own: Option<OwnGroups>,
+    ) -> Result<Self> {
+        Self::of(groups, CommitRecords::replayed(mutations, own)?)
     }
 
     fn of(groups: &GroupTable, records: CommitRecords) -> Result<Self> {
@@ -91,7 +96,7 @@ mod tests {
         let (source, target) = (VertexId(1), VertexId(9000));
         let edge = EdgeId { source, edge_type: TypeId(0), target, discriminator: 0 };
         let commit = [Mutation::InsertEdge { edge, properties: Properties::EMPTY }];
-        let error = Prepared::new(&GroupTable::default(), &commit).unwrap_err();
+        let error = Prepared::new(&GroupTable::default(), &commit, None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corrupt);
     }
 }

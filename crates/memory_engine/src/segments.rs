@@ -9,6 +9,7 @@ use evergraph_bodies::body::Body;
 use evergraph_bodies::edge_body::EdgeBody;
 use evergraph_bodies::vertex_body::VertexBody;
 use evergraph_graph::id::Direction;
+use evergraph_graph::partition::OwnGroups;
 use evergraph_storage::engine::EngineStatistics;
 use evergraph_storage::sync::atomic::Ordering;
 use evergraph_storage::timeline::clock::Timeline;
@@ -24,13 +25,27 @@ pub struct Segments {
     timeline: Arc<Timeline>,
     groups: GroupTable,
     merger: Merger,
+    /// The groups that there are here, if others lie elsewhere.
+    own: Option<OwnGroups>,
 }
 
 impl Segments {
     /// None yet.
     #[must_use]
     pub fn new(timeline: Arc<Timeline>) -> Self {
-        Self { timeline, groups: GroupTable::default(), merger: Merger::default() }
+        Self { timeline, groups: GroupTable::default(), merger: Merger::default(), own: None }
+    }
+
+    /// The same, which has records of `own` groups only. `None`: of all.
+    #[must_use]
+    pub fn of_groups(self, own: Option<OwnGroups>) -> Self {
+        Self { own, ..self }
+    }
+
+    /// The groups that there are here, if others lie elsewhere.
+    #[must_use]
+    pub fn own_groups(&self) -> Option<OwnGroups> {
+        self.own
     }
 
     /// The groups that they belong to.

@@ -13,8 +13,8 @@
 //! manifest names the engine, and [`DurableEngine::opens`] says whether this one can open it.
 //!
 //! Rules for a checkpoint, beside those of [`Engine`]
-//! - It covers every commit through C, which is W at its beginning, synced in the log, and it may hold later
-//!   ones: the manifest's `need` says up to which the log must reach, and is synced before the manifest is.
+//! - It covers every commit through C, which is W at its beginning, or the horizon if that is older, synced in the log, and it
+//!   may hold later ones: the manifest's `need` says up to which the log must reach, and is synced before the manifest is.
 //! - Its files are synced before its manifest names them; the log is pruned, and files that nothing names are
 //!   removed, when the manifest is durable.
 //! - A bulk load is in no log: a checkpoint has all of it or nothing. One that a load overtook
@@ -28,6 +28,7 @@ use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::TypeId;
 use evergraph_graph::index::IndexId;
 use evergraph_graph::load::{Load, VertexChange};
+use evergraph_graph::partition::OwnGroups;
 use evergraph_graph::timestamp::Timestamp;
 
 use crate::bulk::numbers::Numbers;
@@ -40,6 +41,7 @@ use crate::engine::Engine;
 use crate::index::fill::IndexFill;
 use crate::io::directory::Directory;
 use crate::io::environment::Background;
+use crate::log::options::Durability;
 use crate::memory_budget::MemoryBudget;
 use crate::salvage::new_database::SalvageTarget;
 use crate::salvage::salvaged::Salvaged;
@@ -81,6 +83,20 @@ pub fn check_live_bytes_max(live_bytes_max: u64) -> Result<()> {
         _ => format!("at most {LIVE_BYTES_MAX_CEILING}"),
     };
     Err(Error::invalid(format!("live_bytes_max is {live_bytes_max}, but must be {bound}")))
+}
+
+/// Refuses a partition whose commits would wait for its own log: whoever decided them has them durable.
+///
+/// # Errors
+/// `invalid`.
+pub fn check_own_groups(own: Option<OwnGroups>, durability: Durability) -> Result<()> {
+    match own {
+        Some(own) if durability == Durability::Sync => Err(Error::invalid(format!(
+            "{own} of a graph is opened with durability `interval` or `none`, not `sync`: its commits are durable where \
+             they were decided"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// A database that is being opened: its lock is held, its log not read yet.
@@ -173,6 +189,14 @@ pub trait DurableEngine: Engine {
 
     /// Whether this opens databases whose manifest names `engine`.
     fn opens(engine: &str) -> bool;
+
+    /// Whether a database of `engine`, which [`DurableEngine::opens`] knows, may have one partition of a graph, as
+    /// [`Manifest::partition`] says then: edges with one side, and merges that keep to
+    /// [`Timeline::merge_limit`]. Not by default.
+    fn takes_partition(engine: &str) -> bool {
+        let _ = engine;
+        false
+    }
 
     /// The section of a manifest of `engine`, which [`DurableEngine::opens`] knows, for a database in which nothing
     /// was ever committed.

@@ -11,7 +11,8 @@
 //!
 //! Rules for an engine
 //! - A new base is published only with the latch and the registry locked, and is never newer than
-//!   [`crate::timeline::clock::Timeline::readable`].
+//!   [`crate::timeline::clock::Timeline::readable`]; in an engine that takes a partition of a graph, than
+//!   [`crate::timeline::clock::Timeline::merge_limit`].
 //! - Every open snapshot S finds a state with `base <= S`; every open writer finds all records newer
 //!   than its S, or a floor ([`ChangedSince::Forgotten`]).
 //! - `newer` and `append` run under the latch: memory only, no waiting; `append` cannot fail.

@@ -1,7 +1,7 @@
 //! Found database: what lies in a directory that is opened: a database, one that is to be created, or a stranger's files.
 //!
 //! ```text
-//! manifest                            its engine; the one that was asked for must be the same
+//! manifest                            its engine and partition; those that were asked for must be the same
 //! left over from an unfinished creation, or nothing    an empty manifest of the engine asked for, or of the default one
 //! anything else                       refused, and nothing is changed
 //! ```
@@ -12,6 +12,7 @@ use crate::io::directory::Directory;
 use crate::log::end_file::{self, RecordedEnd};
 use crate::unfinished_directory::{LOCK_NAME, UNFINISHED_NAME, is_unfinished, unfinished};
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::partition::OwnGroups;
 
 /// What is wanted of a database, whether it is there or not.
 pub(crate) struct WantedDatabase {
@@ -21,6 +22,8 @@ pub(crate) struct WantedDatabase {
     pub engine: Option<&'static str>,
     /// What its engine may take, as it was asked for.
     pub memory_limit_bytes: u64,
+    /// The groups that it has, if it has one partition of a graph.
+    pub own_groups: Option<OwnGroups>,
 }
 
 /// A database that is there now.
@@ -82,6 +85,9 @@ pub(crate) fn find_or_create<E: DurableEngine>(
         if let Some(engine) = wanted.engine.filter(|engine| *engine != manifest.engine) {
             return Err(another_engine(directory, &manifest.engine, engine));
         }
+        if wanted.own_groups != manifest.partition {
+            return Err(another_partition(directory, manifest.partition, wanted.own_groups));
+        }
         let memory_limit_bytes = E::memory_limit(&manifest.engine, wanted.memory_limit_bytes)?;
         // A crash came right after a backup, salvage or conversion had made it a database.
         manifest::remove_if_there(directory, UNFINISHED_NAME)?;
@@ -91,12 +97,25 @@ pub(crate) fn find_or_create<E: DurableEngine>(
     if !E::opens(engine) {
         return Err(Error::invalid(format!("there is no engine `{engine}`")));
     }
+    if wanted.own_groups.is_some() && !E::takes_partition(engine) {
+        return Err(Error::invalid(format!(
+            "the engine `{engine}` takes whole graphs only, no partition of one"
+        )));
+    }
     let memory_limit_bytes = E::memory_limit(engine, wanted.memory_limit_bytes)?;
     manifest::remove_if_there(directory, manifest::NEW_FILE_NAME)?;
     end_file::create(directory, RecordedEnd::default())?;
-    let manifest = Manifest { has_end_file: true, ..Manifest::empty(engine, E::empty_section(engine)) };
+    let empty = Manifest::empty(engine, E::empty_section(engine));
+    let manifest = Manifest { has_end_file: true, partition: wanted.own_groups, ..empty };
     manifest.write(directory, || Ok(()))?;
     Ok(FoundDatabase { manifest, created: true, memory_limit_bytes })
+}
+
+fn another_partition(directory: &dyn Directory, found: Option<OwnGroups>, asked: Option<OwnGroups>) -> Error {
+    let what =
+        |own: Option<OwnGroups>| own.map_or("a whole graph".to_owned(), |own| format!("{own} of a graph"));
+    let (location, found, asked) = (directory.location().display(), what(found), what(asked));
+    Error::invalid(format!("the database {location} has {found}, not {asked}"))
 }
 
 fn another_engine(directory: &dyn Directory, found: &str, asked: &str) -> Error {

@@ -18,10 +18,12 @@ use crate::checkpoint::check::check_files;
 use crate::checkpoint::check_graph::{check_graph, check_index};
 use crate::checkpoint::contract::{CheckpointOutcome, OnCheckpointProgress};
 use crate::checkpoint::error::CheckpointResult;
+use crate::checkpoint::manifest::Manifest;
 use crate::checkpoint::report::{CheckProgress, Report};
 use crate::conversion::run::{ConversionSummary, convert};
 use crate::durable_engine::{
     DurableEngine, EngineStep, LIVE_BYTES_MAX, OpenContext, OpenedEngine, check_engine_options,
+    check_own_groups,
 };
 use crate::engine_listener::engine_listener;
 use crate::found_database::{FoundDatabase, WantedDatabase, find_or_create, refuse_strangers};
@@ -35,6 +37,7 @@ use crate::log::writer::Log;
 use crate::memory_budget::MemoryBudget;
 use crate::operations::Operations;
 use crate::recovered_graph::replay_log;
+use crate::refused_opening::RefusedOpening;
 use crate::salvage::run;
 use crate::salvage::salvaged::Salvaged;
 use crate::snapshot::session::Session;
@@ -51,6 +54,7 @@ use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, VertexId};
 use evergraph_graph::index::IndexDefinition;
 use evergraph_graph::load::Load;
+use evergraph_graph::partition::OwnGroups;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::transaction::Isolation;
 use std::ops::ControlFlow;
@@ -102,6 +106,8 @@ pub struct OpenOptions {
     /// Memory of changes that no merge has taken in yet, and of old versions that open snapshots need, in an engine that shares them
     /// with other processes, in bytes, 16 MiB to 256 GiB; a commit beyond it is refused. Default: 4 GiB.
     pub live_bytes_max: u64,
+    /// The groups of a database of one partition of a graph: see [`crate::partition`]. Default: none, for a whole graph.
+    pub own_groups: Option<OwnGroups>,
 }
 
 impl Default for OpenOptions {
@@ -125,6 +131,7 @@ impl Default for OpenOptions {
             transaction_bytes_max: store.transaction_bytes_max,
             stall_max: store.stall_max,
             live_bytes_max: LIVE_BYTES_MAX,
+            own_groups: None,
         }
     }
 }
@@ -133,8 +140,9 @@ impl OpenOptions {
     /// Refuses what no database is opened with.
     ///
     /// # Errors
-    /// As [`check_engine_options`].
+    /// As [`check_engine_options`]; `invalid` for a partition with durability `Sync`.
     pub fn check(&self) -> Result<()> {
+        check_own_groups(self.own_groups, self.durability)?;
         check_engine_options(self.compaction_threads, self.live_bytes_max)
     }
 }
@@ -225,6 +233,7 @@ impl<E: DurableEngine> OpenStore<E> {
             create: options.create,
             engine: options.engine,
             memory_limit_bytes: options.memory_limit_bytes,
+            own_groups: options.own_groups,
         };
         let FoundDatabase { manifest, created, memory_limit_bytes } =
             find_or_create::<E>(&*directory, &wanted)?;
@@ -290,7 +299,7 @@ impl<E: DurableEngine> OpenStore<E> {
         let store = Store::assemble(Parts {
             engine,
             timeline,
-            log: LogAccess::Writes(opened),
+            log: LogAccess::of(opened, manifest.partition),
             replayed,
             budget,
             random: random(&options.environment)?,
@@ -479,7 +488,7 @@ impl<E: DurableEngine> OpenStore<E> {
         let front = self.store().front();
         let session = Session::begin(front, Access::Read);
         let catalogue = self.store().catalogue();
-        let mut report = check_graph(&session.view(), progress)?;
+        let mut report = check_graph(&session.view(), self.store().own_groups(), progress)?;
         for IndexDefinition { id, .. } in catalogue.indexes() {
             let (view, at) = (session.view(), session.timestamp());
             if let Some(index) = front.indexes.get::<VertexId>(id).filter(|index| index.serves(at)) {
@@ -533,17 +542,6 @@ impl<E: DurableEngine> Drop for OpenStore<E> {
     }
 }
 
-/// An engine that lets go of its files unless the database gets open. Dropped before the database's lock.
-struct RefusedOpening<E: DurableEngine>(Option<Arc<E>>);
-
-impl<E: DurableEngine> Drop for RefusedOpening<E> {
-    fn drop(&mut self) {
-        if let Some(engine) = self.0.take() {
-            engine.let_go();
-        }
-    }
-}
-
 fn random(environment: &Environment) -> Result<Box<dyn Random>> {
     environment.random().map_err(|source| {
         Error::new(ErrorKind::Io, format!("ask the system for random bytes: {source}")).because(source)
@@ -578,7 +576,10 @@ pub fn check_with<E: DurableEngine>(
     let mut report = check_files::<E>(&*directory, progress)?;
     drop(lock);
     if report.is_healthy() {
-        let open = OpenStore::<E>::open(directory, &OpenOptions { create: false, ..options })?;
+        let own_groups = Manifest::read(&*directory, E::opens)?.partition;
+        let durability = own_groups.map_or(options.durability, |_| Durability::None);
+        let options = OpenOptions { create: false, own_groups, durability, ..options };
+        let open = OpenStore::<E>::open(directory, &options)?;
         report.add(open.check(progress)?);
         open.close()?;
     }

@@ -196,6 +196,15 @@ bugs! {
     /// A read of a vertex' newest edges notes its list, and not the property that orders it.
     NewestNotNoted = "newest-not-noted";
 
+    // Partitions.
+
+    /// A store of some groups has no in side of an edge whose source lies elsewhere.
+    HalfEdgeLost = "half-edge-lost";
+    /// A merge takes what is readable, whatever moment a snapshot may begin at.
+    MergeBeyondHorizon = "merge-beyond-horizon";
+    /// A snapshot begins at a moment that merges may have gone beyond.
+    BeginBelowHorizon = "begin-below-horizon";
+
     // Indexes.
 
     /// Entries are made after the commit is published.

@@ -109,6 +109,9 @@ impl Operation {
 pub struct Stamp(pub u64);
 
 impl Stamp {
+    /// The highest timestamp that a stamp has room for.
+    pub const TIMESTAMP_MAX: Timestamp = Timestamp(u64::MAX >> 2);
+
     /// The stamp of `operation` at `timestamp`.
     #[must_use]
     pub const fn new(timestamp: Timestamp, operation: Operation) -> Self {

@@ -169,6 +169,9 @@ impl<E: Engine> Store<E> {
     pub fn assemble(parts: Parts<E>) -> Result<Self> {
         let Parts { engine, timeline, log, replayed, budget, random, options } = parts;
         let Replayed { catalogue, ids, notes, newest_note } = replayed;
+        if let LogAccess::Applies(_) = &log {
+            timeline.keep_from_now();
+        }
         let retry = Retry::new(random);
         let newest = timeline.published();
         let indexes = build_all(&engine, newest, &catalogue, options.background, || retry.next_u64())?;
@@ -230,7 +233,7 @@ impl<E: Engine> Store<E> {
     #[must_use]
     pub fn writer_process(&self) -> Option<u32> {
         match &self.front.log_access {
-            LogAccess::Writes(_) => None,
+            LogAccess::Writes(_) | LogAccess::Applies(_) => None,
             LogAccess::Reads(writer) => writer(),
         }
     }
@@ -352,6 +355,11 @@ impl<E: Engine> Store<E> {
         &self.front
     }
 
+    /// How long a commit may wait for merges.
+    pub(crate) fn stall_max(&self) -> Duration {
+        self.options.stall_max
+    }
+
     pub(crate) fn random_u64(&self) -> u64 {
         self.retry.next_u64()
     }
@@ -369,10 +377,10 @@ impl<E: Engine> Store<E> {
     /// Removes index entries that no open snapshot needs any more. For a background
     /// thread, every now and then. Cost: linear in those removals.
     pub fn collect_indexes(&self) {
-        // R before the registry, as merges do: whoever registers later is no older.
-        let readable = self.front.timeline.readable();
+        // Before the registry, as merges do: whoever registers later is no older.
+        let limit = self.front.timeline.merge_limit();
         let oldest = self.front.timeline.registry().oldest().filter(|_| !planted(Bug::RemovalTooEarly));
-        self.front.indexes.collect(oldest.map_or(readable, |oldest| oldest.min(readable)));
+        self.front.indexes.collect(oldest.map_or(limit, |oldest| oldest.min(limit)));
     }
 
     /// The state of vertex ids that a checkpoint stores: assigned rows, by group.
@@ -399,7 +407,7 @@ impl<E: Engine> Store<E> {
     /// In a store that only reads: what checkpoints, copies or follows a log is not given one.
     #[must_use]
     pub fn log(&self) -> &Arc<Log> {
-        self.front.log().expect("a store whose log is asked for was assembled with one")
+        self.front.own_log().expect("a store whose log is asked for was assembled with one")
     }
 
     /// The budget that algorithms and caches reserve from.
@@ -436,7 +444,7 @@ impl<E: Engine> Store<E> {
             index_file_bytes: indexes.iter().map(|index| index.file_bytes).sum(),
             reservations: front.budget.reservations(),
             engine: front.engine.statistics(),
-            log: front.log().map_or_else(|_| LogStatistics::default(), |log| log.statistics()),
+            log: front.own_log().map_or_else(LogStatistics::default, |log| log.statistics()),
         }
     }
 }

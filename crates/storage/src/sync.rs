@@ -11,8 +11,8 @@
 //! Locks here do not poison: a panic under the commit latch poisons the *store* (see `transaction::latch`),
 //! which says more.
 //!
-//! Lock order, outermost first: commit latch, note versions, registry, index shard, merge queue, log buffer. Whoever
-//! leads the log's group commit takes none of them but the log buffer.
+//! Lock order, outermost first: what applies decided commits, commit latch, note versions, registry, index shard, merge
+//! queue, log buffer. Whoever leads the log's group commit takes none of them but the log buffer.
 //! Leaves, inside which nothing else is locked: the memory budget, the queue of a read pool.
 //! Under the commit latch nobody waits, does I/O or frees large memory.
 

@@ -7,15 +7,16 @@ use evergraph_cluster::digest::{LogDigest, SeenLog};
 use evergraph_cluster::key_hash::graph_salt::{GraphSalt, KeyHash};
 use evergraph_cluster::key_hash::sort_key::{EnteredKey, RangeCheck, SortKey};
 use evergraph_cluster::log_position::LogPosition;
-use evergraph_cluster::record::body::{NewName, Record, RecordBody};
+use evergraph_cluster::record::body::{NewName, PlaceChange, PlaceStep, Record, RecordBody};
 use evergraph_cluster::record::message::{Message, MessageBuilder};
-use evergraph_cluster::record::payload::{PartitionCount, Payload, payloads};
+use evergraph_cluster::record::payload::{Payload, payloads};
 use evergraph_cluster::record::transaction_part::TransactionPart;
 use evergraph_cluster::record_id::{Author, NodeId, RecordId};
 use evergraph_graph::id::{EdgeId, GroupId, KeyId, LabelId, PartitionId, TypeId, VertexId};
 use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::owner::Owner;
+use evergraph_graph::partition::PartitionCount;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
@@ -71,6 +72,14 @@ pub fn samples() -> Vec<Record> {
         RecordBody::CreateIndex { index, touches: touches() },
         RecordBody::IndexReady { index, created: since, touches: touches() },
         RecordBody::Barrier,
+        RecordBody::Join { address: "node-3:7".into() },
+        RecordBody::Leave { node: NodeId(4) },
+        RecordBody::Place(PlaceChange {
+            since,
+            partition: PartitionId(3),
+            node: NodeId(3),
+            step: PlaceStep::Copy,
+        }),
     ];
     bodies.into_iter().zip(7..).map(|(body, number)| Record { number, body }).collect()
 }

@@ -39,6 +39,8 @@ pub mod mapped_manifest;
 pub mod mapping;
 pub mod matrix_market;
 pub mod mutations;
+pub mod node_checkpoint;
+pub mod node_frame;
 pub mod node_link;
 pub mod pajek;
 pub mod parquet;
@@ -59,7 +61,7 @@ pub mod value_text;
 pub mod vertex_page;
 
 /// All of them, by name: text first, then what the storage writes.
-pub const ALL: [(&str, Target); 55] = [
+pub const ALL: [(&str, Target); 57] = [
     ("value_text", value_text::TARGET),
     ("gremlin", gremlin::TARGET),
     ("bytecode", bytecode::TARGET),
@@ -115,4 +117,6 @@ pub const ALL: [(&str, Target); 55] = [
     ("entry_body", entry_body::TARGET),
     ("log_message", log_message::TARGET),
     ("certifier_state", certifier_state::TARGET),
+    ("node_checkpoint", node_checkpoint::TARGET),
+    ("node_frame", node_frame::TARGET),
 ];

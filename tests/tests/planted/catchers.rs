@@ -8,16 +8,15 @@
 //! `SEED=1099511627777` on.
 
 use crate::catcher::Catcher;
-use crate::mapped::on_mapped;
-use crate::packed::on_packed;
 use crate::simulated::{simulated, simulated_on_mapped};
 use crate::test_names::*;
+use crate::{mapped::on_mapped, packed::on_packed, partitions::on_partitions};
 use evergraph_storage::planted::Bug;
 
 /// The tests that catch `bug`, one to six.
 pub fn catchers(bug: Bug) -> impl Iterator<Item = Catcher> {
     let tests = [by_itself(bug), on_disk(bug), on_packed(bug), on_mapped(bug), simulated(bug)];
-    tests.into_iter().flatten().chain(simulated_on_mapped(bug))
+    tests.into_iter().flatten().chain(on_partitions(bug)).chain(simulated_on_mapped(bug))
 }
 
 /// The test of the disk engine that catches a bug that others can have as well.
@@ -160,6 +159,7 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         IndexEmptiedEarly | EmptyScanForgotten => return None,
         // Of extents in parts, which bodies of indexes are, and of persistent memory: there, too.
         PartNotWritten | PartNotSummed => return None,
+        HalfEdgeLost | MergeBeyondHorizon | BeginBelowHorizon => return None, // Of partitions: `partitions.rs`.
         LinesNotWrittenBack | LastLineNotWrittenBack | LineFenceLeftOut | GrownLengthNotSynced => {
             return None;
         }

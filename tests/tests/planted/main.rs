@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! catchers   which test catches which bug, and what it says then; those of the packed array in `packed`, of the mapped engine
-//!            in `mapped`, histories of the simulation in `simulated`
+//!            in `mapped`, those of partitions in `partitions`, histories of the simulation in `simulated`
 //! harness    builds the tests with the feature `planted`, runs one with a bug or without
 //! ```
 //!
@@ -18,6 +18,7 @@ mod catchers;
 mod harness;
 mod mapped;
 mod packed;
+mod partitions;
 mod simulated;
 mod test_names;
 

@@ -8,7 +8,8 @@
 //! It remembers two generations. When the newer one is full, the older one is forgotten and *floor* moves to where
 //! the other began: a fact of the log, never of a node's memory. A transaction whose snapshot S sees everything before
 //! the floor is compared with all that committed after S; an older one is refused. So is a record of a table (rows, name,
-//! index), by what its author had applied. S lies before the record itself, so a double whose id was forgotten is refused.
+//! index, member, place), by what its author had applied. S lies before the record itself, so a double whose id was
+//! forgotten is refused.
 //!
 //! Every node makes the same of the same log, whether it read it at once or began from a saved state. Nothing here
 //! depends on a clock, on chance, or on the order of a hash table.
@@ -260,8 +261,8 @@ impl Certifier {
         decision
     }
 
-    /// Of rows, names and indexes: what came to a node's tables twice would be done twice, so age and log are checked as a
-    /// transaction's are.
+    /// Of rows, names, indexes, members and places: what came to a node's tables twice would be done twice, so age and log are
+    /// checked as a transaction's are.
     fn table_record(
         &mut self,
         at: Timestamp,
@@ -390,6 +391,9 @@ fn touches_of(body: &RecordBody) -> &[KeyHash] {
         RecordBody::Transaction { .. }
         | RecordBody::Part { .. }
         | RecordBody::Cancel { .. }
-        | RecordBody::Barrier => &[],
+        | RecordBody::Barrier
+        | RecordBody::Join { .. }
+        | RecordBody::Leave { .. }
+        | RecordBody::Place(_) => &[],
     }
 }

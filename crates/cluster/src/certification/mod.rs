@@ -10,7 +10,8 @@
 //!   else                          commit: what it touches is remembered, its mutations are installed
 //! ```
 //!
-//! Rows, names and indexes pass the first three of these, with what their author had applied as S.
+//! Rows, names, indexes, members and places pass the first three of these, with what their author had applied as S. What they
+//! ask for is decided by [`crate::tables`] then.
 //!
 //! - [`outcome`]: what is decided of a record, and what is remembered of that
 //! - [`generation`]: touches, entries and outcomes of a stretch of the log

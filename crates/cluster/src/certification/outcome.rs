@@ -24,7 +24,7 @@ pub struct DecidedRecord {
 pub enum Decision {
     /// The transaction commits: these are its mutations, whole.
     Commit(Vec<Payload>),
-    /// The transaction does not commit, or what a record of rows, a name or an index asks for does not happen.
+    /// The transaction does not commit, or what a record of a table asks for does not happen.
     Refuse(Refusal),
     /// The cancel is answered.
     Answer(CancelAnswer),
@@ -32,7 +32,7 @@ pub enum Decision {
     KeepPart,
     /// The part is not kept: its transaction is decided, or too many parts wait.
     DropPart,
-    /// What it asks for happens: for tables of rows, names and indexes. A barrier asks for nothing.
+    /// What it asks for is decided by the tables: rows, a name, an index, a member, a place. A barrier asks for nothing.
     Accept(RecordBody),
     /// The record came before, with this outcome.
     Double(Outcome),

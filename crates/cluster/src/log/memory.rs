@@ -15,7 +15,7 @@
 use crate::log::shared_log::{AppendId, EndId, LogAnswer, LogError, LogMessage, SharedLog};
 use crate::log_position::LogPosition;
 use crate::record::message::MESSAGE_BYTES_MAX;
-use evergraph_storage::io::random::{Random, SplitMix64};
+use crate::seeded::{EventQueue, OneIn, SeededChance};
 use evergraph_storage::sync::Mutex;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -26,10 +26,6 @@ pub const ANSWER_WAIT: Duration = Duration::from_millis(500);
 
 /// How much later than that an append may still happen.
 const LATENESS_MAX: Duration = Duration::from_millis(2000);
-
-/// How often something happens: once in so many times; never, if zero.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct OneIn(pub u32);
 
 /// What goes wrong by chance, and how often. By default nothing does, and everything happens at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -93,13 +89,11 @@ struct KeptMessages {
 
 #[derive(Debug)]
 struct LogState {
-    random: SplitMix64,
+    chance: SeededChance,
     faults: LogFaults,
     now: Duration,
     kept: KeptMessages,
-    /// What happens next, by time; at one time in the order in which it was planned.
-    events: BTreeMap<(Duration, u64), LogEvent>,
-    events_planned: u64,
+    events: EventQueue<LogEvent>,
     clients: BTreeMap<u64, Client>,
     clients_connected: u64,
 }
@@ -146,12 +140,11 @@ impl MemoryLog {
         let first = LogPosition::START.next();
         let kept = KeptMessages { messages: BTreeMap::new(), first, end: LogPosition::START };
         let state = LogState {
-            random: SplitMix64::new(seed),
+            chance: SeededChance::new(seed),
             faults,
             now: Duration::ZERO,
             kept,
-            events: BTreeMap::new(),
-            events_planned: 0,
+            events: EventQueue::default(),
             clients: BTreeMap::new(),
             clients_connected: 0,
         };
@@ -183,7 +176,7 @@ impl MemoryLog {
     /// When something happens next, without a new request.
     #[must_use]
     pub fn next_event_at(&self) -> Option<Duration> {
-        self.state.lock().events.first_key_value().map(|((at, _), _)| *at)
+        self.state.lock().events.next_at()
     }
 
     /// What is in the log now, in order.
@@ -233,35 +226,18 @@ impl MemoryLog {
 }
 
 impl LogState {
-    fn happens(&mut self, often: OneIn) -> bool {
-        often.0 > 0 && self.random.next_u64().is_multiple_of(u64::from(often.0))
-    }
-
-    fn up_to(&mut self, most: Duration) -> Duration {
-        let most = u64::try_from(most.as_nanos()).expect("delays are short");
-        Duration::from_nanos(if most == 0 { 0 } else { self.random.next_u64() % (most + 1) })
-    }
-
     /// How long a message to the log, or from it, is under way.
     fn delay(&mut self) -> Duration {
-        self.up_to(self.faults.delay_max)
-    }
-
-    fn plan(&mut self, at: Duration, event: LogEvent) {
-        self.events_planned += 1;
-        self.events.insert((at, self.events_planned), event);
+        self.chance.up_to(self.faults.delay_max)
     }
 
     fn plan_answer(&mut self, at: Duration, client: u64, answer: LogAnswer) {
-        self.plan(at, LogEvent::Answer { client, answer });
+        self.events.plan(at, LogEvent::Answer { client, answer });
     }
 
     /// Everything that is due happens.
     fn settle(&mut self) {
-        while let Some(next) = self.events.first_entry()
-            && next.key().0 <= self.now
-        {
-            let ((at, _), event) = next.remove_entry();
+        while let Some((at, event)) = self.events.take_due(self.now) {
             self.happen(at, event);
         }
     }
@@ -293,7 +269,7 @@ impl LogState {
     }
 
     fn put(&mut self, message: Arc<[u8]>) -> LogPosition {
-        let skipped = if self.happens(self.faults.gap) { 1 + self.random.next_u64() % 3 } else { 0 };
+        let skipped = if self.chance.happens(self.faults.gap) { 1 + self.chance.below(3) } else { 0 };
         let position = LogPosition(self.kept.end.0 + 1 + skipped);
         self.kept.end = position;
         self.kept.messages.insert(position, message);
@@ -349,24 +325,24 @@ impl SharedLog for MemoryLogClient {
         let (faults, arrives) = (state.faults, state.now + state.delay());
         let answers_itself = state.now + ANSWER_WAIT;
         let unknown = LogAnswer::Append { id, result: Err(LogError::UnknownOutcome) };
-        if state.happens(faults.refused) {
+        if state.chance.happens(faults.refused) {
             let result = Err(unavailable("the log has no leader"));
             state.plan_answer(arrives, client, LogAnswer::Append { id, result });
-        } else if state.happens(faults.lost) {
+        } else if state.chance.happens(faults.lost) {
             state.plan_answer(answers_itself, client, unknown);
-        } else if state.happens(faults.unanswered) {
-            state.plan(arrives, LogEvent::Append { message, waiting: None });
+        } else if state.chance.happens(faults.unanswered) {
+            state.events.plan(arrives, LogEvent::Append { message, waiting: None });
             state.plan_answer(answers_itself, client, unknown);
-        } else if state.happens(faults.late) {
-            let late = answers_itself + state.up_to(LATENESS_MAX);
+        } else if state.chance.happens(faults.late) {
+            let late = answers_itself + state.chance.up_to(LATENESS_MAX);
             state.plan_answer(answers_itself, client, unknown);
-            state.plan(late, LogEvent::Append { message, waiting: None });
+            state.events.plan(late, LogEvent::Append { message, waiting: None });
         } else {
-            let again = state.happens(faults.doubled).then(|| Arc::clone(&message));
-            state.plan(arrives, LogEvent::Append { message, waiting: Some((client, id)) });
+            let again = state.chance.happens(faults.doubled).then(|| Arc::clone(&message));
+            state.events.plan(arrives, LogEvent::Append { message, waiting: Some((client, id)) });
             if let Some(message) = again {
                 let at = arrives + state.delay();
-                state.plan(at, LogEvent::Append { message, waiting: None });
+                state.events.plan(at, LogEvent::Append { message, waiting: None });
             }
         }
         state.settle();
@@ -375,11 +351,11 @@ impl SharedLog for MemoryLogClient {
     fn end(&mut self, id: EndId) {
         let (mut state, client) = (self.state.lock(), self.client);
         let (faults, arrives) = (state.faults, state.now + state.delay());
-        if state.happens(faults.refused) {
+        if state.chance.happens(faults.refused) {
             let result = Err(unavailable("the log has no leader"));
             state.plan_answer(arrives, client, LogAnswer::End { id, result });
         } else {
-            state.plan(arrives, LogEvent::End { client, id });
+            state.events.plan(arrives, LogEvent::End { client, id });
         }
         state.settle();
     }
@@ -387,11 +363,11 @@ impl SharedLog for MemoryLogClient {
     fn trim(&mut self, first: LogPosition) {
         let (mut state, client) = (self.state.lock(), self.client);
         let (faults, arrives) = (state.faults, state.now + state.delay());
-        if state.happens(faults.refused) {
+        if state.chance.happens(faults.refused) {
             let result = Err(unavailable("the log has no leader"));
             state.plan_answer(arrives, client, LogAnswer::Trim { first, result });
         } else {
-            state.plan(arrives, LogEvent::Trim { client, first });
+            state.events.plan(arrives, LogEvent::Trim { client, first });
         }
         state.settle();
     }
@@ -417,10 +393,10 @@ impl SharedLog for MemoryLogClient {
         if at < state.kept.first {
             return Err(LogError::Trimmed { first: state.kept.first });
         }
-        if state.happens(faults.cut) {
+        if state.chance.happens(faults.cut) {
             return Err(unavailable("the connection broke"));
         }
-        let is_hidden = state.happens(faults.lag);
+        let is_hidden = state.chance.happens(faults.lag);
         let next = state.kept.messages.range(at..).next().filter(|_| !is_hidden).map(message_of);
         let goes_on = next.as_ref().map_or(at, |message| message.position.next());
         state.client(self.client).stream = Some(Stream::At(goes_on));

@@ -10,23 +10,26 @@
 //!    6  create index  index touches                       partitions build it from here on
 //!    7  index ready   index created:u64 touches        makes the index answer that was created there
 //!    8  barrier                                           nothing: who sees it has seen all that was before it
+//!    9  join          address                             the author is a member, and answers at this address
+//!   10  leave         node:u16                            a member that holds no partition is none any more
+//!   11  place         since:u64 partition:u16 node:u16 step:u8 (0 copy, 1 serve, 2 drop)
 //!
-//! name   kind:u8 (0 label, 1 edge type, 2 simple edge type, 3 key, 4 meta key), then of:u16 or length:varint UTF-8
-//! index  a change of the catalogue that adds it, as in `mutation.rs`
+//! name     kind:u8 (0 label, 1 edge type, 2 simple edge type, 3 key, 4 meta key), then of:u16 or length:varint UTF-8
+//! index    a change of the catalogue that adds it, as in `mutation.rs`
+//! address  length:varint UTF-8, 1 to 255 bytes
 //! ```
 //!
-//! Each is preceded by its kind and its number; with the author of the message this is its id. 9 and above are of
-//! the cluster's membership and placement, and not read yet. Numbers are little-endian.
+//! Each is preceded by its kind and its number; with the author of the message this is its id. Numbers are little-endian.
 
 use crate::key_hash::graph_salt::KeyHash;
 use crate::log_position::TIMESTAMP_MAX;
-use crate::record::payload::PARTITIONS_MAX;
 use crate::record::transaction_part::{TransactionPart, put_hashes, take_hashes};
 use crate::record_id::{Author, NodeId, RecordId};
 use evergraph_graph::bytes::{Decoded, Reader, put_bytes, put_varint};
 use evergraph_graph::id::{KeyId, LabelId, PartitionId};
 use evergraph_graph::index::IndexDefinition;
 use evergraph_graph::mutation::Mutation;
+use evergraph_graph::partition::PARTITIONS_MAX;
 use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 
@@ -101,6 +104,45 @@ pub enum RecordBody {
     },
     /// Does nothing.
     Barrier,
+    /// Makes the author a member of the cluster, or says that it started again.
+    Join {
+        /// Where other nodes reach it: 1 to [`ADDRESS_BYTES_MAX`] bytes.
+        address: Box<str>,
+    },
+    /// Takes a node out of the cluster that holds no partition.
+    Leave {
+        /// The node.
+        node: NodeId,
+    },
+    /// Changes where a partition is kept.
+    Place(PlaceChange),
+}
+
+/// The most bytes of a node's address.
+pub const ADDRESS_BYTES_MAX: usize = 255;
+
+/// A change of where a partition is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PlaceChange {
+    /// The snapshot at which the author knew where the partition is kept: what was changed later, it did not know.
+    pub since: Timestamp,
+    /// The partition.
+    pub partition: PartitionId,
+    /// The node that begins or ends to keep it.
+    pub node: NodeId,
+    /// What the node does from here on.
+    pub step: PlaceStep,
+}
+
+/// What a node does with a partition.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum PlaceStep {
+    /// It copies the partition from another one, and answers nothing yet.
+    Copy,
+    /// It has proved its copy, and a checkpoint of it has it: it answers. Only the node itself says so.
+    Serve,
+    /// It drops the partition.
+    Drop,
 }
 
 /// A name that has no number yet.
@@ -127,6 +169,9 @@ mod kind {
     pub const CREATE_INDEX: u8 = 6;
     pub const INDEX_READY: u8 = 7;
     pub const BARRIER: u8 = 8;
+    pub const JOIN: u8 = 9;
+    pub const LEAVE: u8 = 10;
+    pub const PLACE: u8 = 11;
 }
 
 mod name_kind {
@@ -186,6 +231,18 @@ impl Record {
                 put_hashes(out, touches);
             }
             RecordBody::Barrier => head(kind::BARRIER),
+            RecordBody::Join { address } => {
+                head(kind::JOIN);
+                put_bytes(out, address.as_bytes());
+            }
+            RecordBody::Leave { node } => {
+                head(kind::LEAVE);
+                out.extend_from_slice(&node.0.to_le_bytes());
+            }
+            RecordBody::Place(change) => {
+                head(kind::PLACE);
+                put_place(out, change);
+            }
         }
     }
 
@@ -227,6 +284,9 @@ impl Record {
                 touches: take_hashes(reader)?,
             },
             kind::BARRIER => RecordBody::Barrier,
+            kind::JOIN => RecordBody::Join { address: take_address(reader)? },
+            kind::LEAVE => RecordBody::Leave { node: NodeId(reader.u16()?) },
+            kind::PLACE => RecordBody::Place(take_place(reader)?),
             _ => return Err(start.error(format!("a kind of record expected, found {found}"))),
         };
         Ok(Self { number, body })
@@ -247,7 +307,11 @@ pub fn take_author(reader: &mut Reader<'_>) -> Decoded<Author> {
     Ok(Author { node: NodeId(reader.u16()?), incarnation: reader.u32()? })
 }
 
-fn take_timestamp(reader: &mut Reader<'_>) -> Decoded<Timestamp> {
+/// Reads a timestamp.
+///
+/// # Errors
+/// If the bytes end, or it is higher than any.
+pub fn take_timestamp(reader: &mut Reader<'_>) -> Decoded<Timestamp> {
     let start = reader.clone();
     let timestamp = Timestamp(reader.u64()?);
     if timestamp > TIMESTAMP_MAX {
@@ -258,7 +322,11 @@ fn take_timestamp(reader: &mut Reader<'_>) -> Decoded<Timestamp> {
     Ok(timestamp)
 }
 
-fn take_partition(reader: &mut Reader<'_>) -> Decoded<PartitionId> {
+/// Reads the number of a partition.
+///
+/// # Errors
+/// If the bytes end, or no graph has such a partition.
+pub fn take_partition(reader: &mut Reader<'_>) -> Decoded<PartitionId> {
     let start = reader.clone();
     match reader.u16()? {
         number if number < PARTITIONS_MAX => Ok(PartitionId(number)),
@@ -294,11 +362,57 @@ fn take_name(reader: &mut Reader<'_>) -> Decoded<NewName> {
     })
 }
 
-fn put_index(out: &mut Vec<u8>, index: IndexDefinition) {
+/// Reads a node's address.
+///
+/// # Errors
+/// If there is none, or it has too many bytes.
+pub fn take_address(reader: &mut Reader<'_>) -> Decoded<Box<str>> {
+    let start = reader.clone();
+    let address = reader.text()?;
+    if !(1..=ADDRESS_BYTES_MAX).contains(&address.len()) {
+        let found = address.len();
+        return Err(
+            start.error(format!("an address of 1 to {ADDRESS_BYTES_MAX} bytes expected, found {found}"))
+        );
+    }
+    Ok(address.into())
+}
+
+fn put_place(out: &mut Vec<u8>, change: &PlaceChange) {
+    out.extend_from_slice(&change.since.0.to_le_bytes());
+    out.extend_from_slice(&change.partition.0.to_le_bytes());
+    out.extend_from_slice(&change.node.0.to_le_bytes());
+    out.push(match change.step {
+        PlaceStep::Copy => 0,
+        PlaceStep::Serve => 1,
+        PlaceStep::Drop => 2,
+    });
+}
+
+fn take_place(reader: &mut Reader<'_>) -> Decoded<PlaceChange> {
+    let since = take_timestamp(reader)?;
+    let partition = take_partition(reader)?;
+    let node = NodeId(reader.u16()?);
+    let start = reader.clone();
+    let step = match reader.u8()? {
+        0 => PlaceStep::Copy,
+        1 => PlaceStep::Serve,
+        2 => PlaceStep::Drop,
+        found => return Err(start.error(format!("a step of a placement expected, found {found}"))),
+    };
+    Ok(PlaceChange { since, partition, node, step })
+}
+
+/// Appends the definition of an index, as the change that adds it.
+pub fn put_index(out: &mut Vec<u8>, index: IndexDefinition) {
     Mutation::Schema(SchemaChange::AddIndex(index)).encode(out);
 }
 
-fn take_index(reader: &mut Reader<'_>) -> Decoded<IndexDefinition> {
+/// Reads what [`put_index`] wrote.
+///
+/// # Errors
+/// If there is something else.
+pub fn take_index(reader: &mut Reader<'_>) -> Decoded<IndexDefinition> {
     let start = reader.clone();
     match Mutation::decode(reader)? {
         Mutation::Schema(SchemaChange::AddIndex(index)) => Ok(index),

@@ -16,11 +16,12 @@
 //! Numbers are little-endian. A message has at most 64 KiB: a log that keeps some thousands of them in memory stays
 //! small, and a record that waits for others delays nobody. Its position in the log is not in it: the log gives it.
 
+use crate::checksum::{CHECKSUM_BYTES, before_checksum, put_checksum};
 use crate::digest::{SeenLog, put_seen, take_seen};
 use crate::log_position::MESSAGE_RECORDS_MAX;
 use crate::record::body::{Record, put_author, take_author};
 use crate::record_id::Author;
-use evergraph_graph::bytes::{DecodeError, Decoded, Reader};
+use evergraph_graph::bytes::{Decoded, Reader};
 
 /// The most bytes of a message.
 pub const MESSAGE_BYTES_MAX: usize = 64 << 10;
@@ -33,7 +34,6 @@ const VERSION: u16 = 1;
 const HEAD_BYTES: usize = 38;
 const COUNT_OFFSET: usize = 6;
 const SEEN_OFFSET: usize = 14;
-const CHECKSUM_BYTES: usize = 4;
 /// The fewest bytes of a record: kind and number.
 const RECORD_BYTES_MIN: usize = 2;
 
@@ -61,7 +61,7 @@ impl Message {
                 .error(format!("a message of at most {MESSAGE_BYTES_MAX} bytes expected, found {found}")));
         }
         check_version(bytes)?;
-        let content = check_sum(bytes)?;
+        let content = before_checksum(bytes)?;
         let mut reader = Reader::new(content);
         reader.take(COUNT_OFFSET)?;
         let place = reader.clone();
@@ -94,22 +94,6 @@ fn check_version(bytes: &[u8]) -> Decoded<()> {
         VERSION => Ok(()),
         found => Err(place.error(format!("version {VERSION} expected, found {found}"))),
     }
-}
-
-/// What is before the checksum.
-fn check_sum(bytes: &[u8]) -> Decoded<&[u8]> {
-    let Some((content, stored)) = bytes.split_last_chunk::<CHECKSUM_BYTES>() else {
-        return Err(Reader::new(bytes).error("a checksum expected at the end"));
-    };
-    let (expected, found) = (u32::from_le_bytes(*stored), crc32c::crc32c(content));
-    if expected != found {
-        let offset = content.len();
-        return Err(DecodeError {
-            offset,
-            expected: format!("the checksum {expected:08x} does not fit: {found:08x}"),
-        });
-    }
-    Ok(content)
 }
 
 /// Packs records of one author until a message is full.
@@ -163,8 +147,7 @@ impl MessageBuilder {
         let mut head = Vec::with_capacity(HEAD_BYTES - SEEN_OFFSET);
         put_seen(&mut head, seen);
         self.bytes[SEEN_OFFSET..HEAD_BYTES].copy_from_slice(&head);
-        let checksum = crc32c::crc32c(&self.bytes);
-        self.bytes.extend_from_slice(&checksum.to_le_bytes());
+        put_checksum(&mut self.bytes);
         self.bytes
     }
 }
@@ -176,7 +159,7 @@ mod tests {
     use crate::key_hash::graph_salt::KeyHash;
     use crate::key_hash::sort_key::{EnteredKey, RangeCheck, SortKey};
     use crate::log_position::LogPosition;
-    use crate::record::body::RecordBody;
+    use crate::record::body::{PlaceChange, PlaceStep, RecordBody};
     use crate::record::payload::{Destination, Payload};
     use crate::record::strategy::{any_author, any_records, any_seen};
     use crate::record::transaction_part::TransactionPart;
@@ -289,6 +272,40 @@ mod tests {
         let written: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(written, GOLDEN);
         assert_eq!(Message::decode(&bytes), Ok(Message { author, seen, records }));
+    }
+
+    /// Written by an independent program.
+    const GOLDEN_OF_MEMBERS: &str = "\
+        45474d4c010003000300020000000700000000000000000102030405060708090a0b0c0d0e0f09ac020a3130\
+        2e302e302e313a370aad0201000bae02ff7f00000000000005000100017d933d02";
+
+    #[test]
+    fn the_bytes_of_members_and_places_are_those_of_version_1() {
+        let author = Author { node: NodeId(3), incarnation: 2 };
+        let digest = LogDigest(std::array::from_fn(|at| at as u8));
+        let seen = SeenLog { position: LogPosition(7), digest };
+        let (since, partition, node) = (LogPosition(7).end(), PartitionId(5), NodeId(1));
+        let bodies = [
+            RecordBody::Join { address: "10.0.0.1:7".into() },
+            RecordBody::Leave { node },
+            RecordBody::Place(PlaceChange { since, partition, node, step: PlaceStep::Serve }),
+        ];
+        let records: Vec<_> =
+            bodies.into_iter().zip(300..).map(|(body, number)| Record { number, body }).collect();
+        let bytes = packed(author, &seen, &records);
+        let written: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(written, GOLDEN_OF_MEMBERS);
+        assert_eq!(Message::decode(&bytes), Ok(Message { author, seen, records }));
+    }
+
+    #[test]
+    fn an_address_is_neither_empty_nor_long() {
+        for (length, is_read) in [(0, false), (1, true), (255, true), (256, false)] {
+            let author = Author { node: NodeId(3), incarnation: 2 };
+            let join = Record { number: 1, body: RecordBody::Join { address: "a".repeat(length).into() } };
+            let bytes = packed(author, &SeenLog::START, &[join]);
+            assert_eq!(Message::decode(&bytes).is_ok(), is_read, "{length} bytes");
+        }
     }
 
     #[test]

@@ -17,5 +17,5 @@ pub mod large_transaction;
 pub mod message;
 pub mod payload;
 #[cfg(test)]
-mod strategy;
+pub(crate) mod strategy;
 pub mod transaction_part;

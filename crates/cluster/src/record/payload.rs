@@ -17,34 +17,14 @@ use evergraph_graph::bytes::{Decoded, Reader, put_bytes};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{EdgeId, GroupId, PartitionId};
 use evergraph_graph::mutation::Mutation;
+use evergraph_graph::partition::{PARTITIONS_MAX, PartitionCount};
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::transaction::payload;
 use std::collections::BTreeMap;
 
-/// The most partitions of a graph.
-pub const PARTITIONS_MAX: u16 = 4096;
-
 /// In place of a partition: every node.
 const EVERY_NODE: u16 = u16::MAX;
-
-/// The number of a graph's partitions, 1 to [`PARTITIONS_MAX`]; fixed when it is created.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PartitionCount(u16);
-
-impl PartitionCount {
-    /// `None` if no graph may have so many.
-    #[must_use]
-    pub const fn new(count: u16) -> Option<Self> {
-        if count > 0 && count <= PARTITIONS_MAX { Some(Self(count)) } else { None }
-    }
-
-    /// The partition that a group belongs to.
-    #[must_use]
-    pub const fn of_group(self, group: GroupId) -> PartitionId {
-        PartitionId((group.0 % self.0 as u32) as u16)
-    }
-}
 
 /// Where a payload goes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -190,13 +170,5 @@ mod tests {
         let payloads = payloads(&[Mutation::DeleteEdge { edge }], partitions).unwrap();
         assert_eq!(payloads.len(), 1);
         assert_eq!(decoded(&payloads[0]), [Mutation::DeleteEdge { edge }]);
-    }
-
-    #[test]
-    fn a_graph_has_one_partition_at_least_and_4096_at_most() {
-        assert_eq!(
-            [0, 1, 4096, 4097].map(|count| PartitionCount::new(count).is_some()),
-            [false, true, true, false]
-        );
     }
 }

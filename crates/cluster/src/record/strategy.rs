@@ -4,7 +4,7 @@ use crate::digest::{LogDigest, SeenLog};
 use crate::key_hash::graph_salt::KeyHash;
 use crate::key_hash::sort_key::{EnteredKey, RangeCheck, SortKey};
 use crate::log_position::LogPosition;
-use crate::record::body::{NewName, Record, RecordBody};
+use crate::record::body::{NewName, PlaceChange, PlaceStep, Record, RecordBody};
 use crate::record::payload::{Destination, Payload};
 use crate::record::transaction_part::TransactionPart;
 use crate::record_id::{Author, NodeId, RecordId};
@@ -104,6 +104,13 @@ fn any_body() -> impl Strategy<Value = RecordBody> {
             touches
         }),
         Just(RecordBody::Barrier),
+        "[a-z0-9.:]{1,20}".prop_map(|address| RecordBody::Join { address: address.into() }),
+        any::<u16>().prop_map(|node| RecordBody::Leave { node: NodeId(node) }),
+        (since(), 0..4096_u16, any::<u16>(), 0..3_usize).prop_map(|(since, partition, node, step)| {
+            let step = [PlaceStep::Copy, PlaceStep::Serve, PlaceStep::Drop][step];
+            let (partition, node) = (PartitionId(partition), NodeId(node));
+            RecordBody::Place(PlaceChange { since, partition, node, step })
+        }),
     ]
 }
 

@@ -15,13 +15,14 @@ use crate::node::{NODES, SALT, limits, position};
 use crate::world::World;
 use evergraph_cluster::certification::certifier::Certifier;
 use evergraph_cluster::digest::SeenLog;
-use evergraph_cluster::log::memory::{LogFaults, MemoryLog, MemoryLogClient, OneIn, OpenStreams};
+use evergraph_cluster::log::memory::{LogFaults, MemoryLog, MemoryLogClient, OpenStreams};
 use evergraph_cluster::log::packer::{Packer, PackerLimits};
 use evergraph_cluster::log::reader::{LogReader, ReadError, ReadEvent, ReadMessage};
 use evergraph_cluster::log::shared_log::{LogAnswer, SharedLog};
 use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::record::body::{Record, RecordBody};
 use evergraph_cluster::record_id::{Author, NodeId};
+use evergraph_cluster::seeded::OneIn;
 use std::time::Duration;
 
 /// Few, so that records wait for answers.

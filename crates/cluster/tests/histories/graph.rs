@@ -4,12 +4,12 @@
 //! Vertex v is row v / 3 of group v mod 3, so that its partition is v mod 3.
 
 use evergraph_cluster::key_hash::touches::SnapshotFacts;
-use evergraph_cluster::record::payload::PartitionCount;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::{IndexId, IndexKind};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::owner::Owner;
+use evergraph_graph::partition::PartitionCount;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::value::Value;
 use std::collections::{BTreeMap, BTreeSet};

@@ -16,8 +16,9 @@ mod node;
 mod tally;
 mod world;
 
-use evergraph_cluster::log::memory::{LogFaults, OneIn, OpenStreams};
+use evergraph_cluster::log::memory::{LogFaults, OpenStreams};
 use evergraph_cluster::planted::{Bug, with};
+use evergraph_cluster::seeded::OneIn;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;

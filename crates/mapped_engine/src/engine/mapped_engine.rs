@@ -255,7 +255,7 @@ impl Engine for MappedEngine {
         changes: &IndexChanges,
         patience: Duration,
     ) -> Result<PreparedCommit> {
-        let records = CommitRecords::new(mutations)?;
+        let records = CommitRecords::new(mutations, None)?;
         PreparedCommit::help(&self.graph, &records)?;
         let (entries, leaving) = match *changes == IndexChanges::NONE {
             true => Default::default(),
@@ -379,7 +379,7 @@ impl Engine for MappedEngine {
                 }
             }
         }
-        let records = CommitRecords::replayed(mutations)?;
+        let records = CommitRecords::replayed(mutations, None)?;
         for (target, records) in records.parts() {
             let (group, segment) = segment_of(&self.graph, target, records)?;
             if target.subject.is_none()

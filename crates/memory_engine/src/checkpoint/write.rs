@@ -1,7 +1,7 @@
 //! The fuzzy checkpoint: stores bodies that hold every commit through C, while writes go on.
 //!
 //! ```text
-//! 1  C := W, once the log is synced through it
+//! 1  C := W, or the horizon if that is older, once the log is synced through it
 //! 2  each segment: merged until its body is exact through C; written if its base is not stored yet
 //! 3  bodies' file: checksums, sync, sync of the directory
 //! 4  catalogue and ids; log synced through need = max(C, every base, the catalogue's commit)
@@ -238,7 +238,8 @@ impl Run<'_> {
         let (groups, loads): (Vec<Arc<Group>>, u64) = {
             let latch = timeline.latch();
             self.check_healthy(&latch)?;
-            self.through = timeline.published();
+            // Bodies don't go beyond the horizon: waiting until they do would take as long as a reader elsewhere.
+            self.through = timeline.published().min(timeline.horizon());
             (segments.groups().iter().cloned().collect(), latch.loads)
         };
         log.wait_durable(self.through.0)?;
@@ -286,6 +287,7 @@ impl Run<'_> {
             has_index_entries: false,
             has_runs: false,
             notes,
+            partition: segments.own_groups(),
         };
         list.put_into(&mut manifest)?;
         manifest.write(&*self.checkpointer.directory, || {

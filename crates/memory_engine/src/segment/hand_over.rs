@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! append          latch            tail (grown) or, when full, run + tail + new records -> run
-//! merge at B = R  off the latch    body' = body(v) + records(v) <= B
+//! merge at B      off the latch    body' = body(v) + records(v) <= B
 //!                                  history' = history(v) + records(v) <= B newer than the oldest open writer
 //!                 latch, registry  n = present; if its base is not v's: give up
 //!                                  rest     = records(n) > B                never from v
@@ -10,6 +10,8 @@
 //! load            latch, registry  a layer from outside, newer than W; floor: whoever is older conflicts
 //! trim            latch, registry  older' likewise
 //! ```
+//!
+//! B is R, or the horizon if that is older: no snapshot that begins later is older than B.
 //!
 //! What is displaced is returned, so that it is freed outside the latch.
 //!
@@ -105,10 +107,14 @@ impl<B: Body> Segment<B> {
             return MergeOutcome::Nothing;
         }
         // Read before the registry: a snapshot that registers later begins at or after it.
-        let base = if planted(Bug::MergeAtW) { timeline.published() } else { timeline.readable() };
+        let base = if planted(Bug::MergeAtW) { timeline.published() } else { timeline.merge_limit() };
         let start = self.current.load_full();
+        // While the horizon stands still this is asked again and again.
+        if base <= start.layer.base {
+            return MergeOutcome::Nothing;
+        }
         let records = start.layer.all_records(base);
-        if records.is_empty() || base <= start.layer.base {
+        if records.is_empty() {
             return MergeOutcome::Nothing;
         }
         let ContinuedHistory { history, forgotten } = self.history(timeline, &start.history, &records);
@@ -125,7 +131,7 @@ impl<B: Body> Segment<B> {
             return MergeOutcome::Nothing;
         }
         // Before the registry, as the base.
-        let readable = timeline.readable();
+        let limit = timeline.merge_limit();
         let registry = timeline.registry();
         let mut rest = newer(&now.layer, base);
         let count = now.layer.record_count() - rest.len();
@@ -135,7 +141,7 @@ impl<B: Body> Segment<B> {
         if planted(Bug::ResidualDropped) {
             rest = Run::default();
         }
-        let older = needed(&registry, readable, Some((&now.layer, base)), &now.older);
+        let older = needed(&registry, limit, Some((&now.layer, base)), &now.older);
         if let Some(forgotten) = forgotten {
             self.floor.fetch_max(forgotten.0, Ordering::AcqRel);
         }
@@ -172,8 +178,8 @@ impl<B: Body> Segment<B> {
     pub fn load_over(&self, timeline: &Timeline, layer: Layer<B>) -> Arc<Version<B>> {
         let now = self.current.load_full();
         debug_assert!(now.layer.record_count() == 0 && now.layer.base < layer.base);
-        let (base, readable) = (layer.base, timeline.readable());
-        let older = needed(&timeline.registry(), readable, Some((&now.layer, base)), &now.older);
+        let (base, limit) = (layer.base, timeline.merge_limit());
+        let older = needed(&timeline.registry(), limit, Some((&now.layer, base)), &now.older);
         let history = now.history.clone();
         self.changed.store(base.0, Ordering::Release);
         self.floor.fetch_max(base.0, Ordering::AcqRel);
@@ -188,8 +194,8 @@ impl<B: Body> Segment<B> {
         }
         let _latch = timeline.latch();
         let now = self.current.load_full();
-        let readable = timeline.readable();
-        let older = needed(&timeline.registry(), readable, None, &now.older);
+        let limit = timeline.merge_limit();
+        let older = needed(&timeline.registry(), limit, None, &now.older);
         let remain = !older.is_empty();
         if older.len() == now.older.len() {
             return (None, remain);
@@ -221,21 +227,21 @@ fn newer<B>(layer: &Layer<B>, base: Timestamp) -> Run {
     rest.from_parts(layer.tail.iter().filter(|record| !record.visible_at(base)))
 }
 
-/// The layers that an open snapshot reads, or one that begins at `readable`, newest first; `displaced`
-/// was the present until its timestamp. `readable` was read before the registry was locked.
+/// The layers that an open snapshot reads, or one that begins at `limit` or later, newest first; `displaced`
+/// was the present until its timestamp. `limit` was read before the registry was locked.
 ///
-/// A merge's base is never newer than R, so snapshots to come need nothing older. A bulk load's is,
+/// A merge's base is never newer than the limit, so snapshots to come need nothing older. A bulk load's is,
 /// until the load is durable.
 fn needed<B>(
     registry: &Registry,
-    readable: Timestamp,
+    limit: Timestamp,
     displaced: Option<(&Layer<B>, Timestamp)>,
     older: &Arc<[PastLayer<B>]>,
 ) -> Arc<[PastLayer<B>]> {
     let forgets = planted(Bug::MergeAtW) || planted(Bug::LoadForgetsR);
     let keep = |past: &PastLayer<B>| {
-        let is_newer_than_r = !past.until.visible_at(readable) && !forgets;
-        (registry.needs(past.layer.base, past.until) || is_newer_than_r) && !planted(Bug::AlwaysPrune)
+        let is_newer = !past.until.visible_at(limit) && !forgets;
+        (registry.needs(past.layer.base, past.until) || is_newer) && !planted(Bug::AlwaysPrune)
     };
     let displaced = displaced.map(|(layer, until)| PastLayer { layer: layer.clone(), until });
     if displaced.as_ref().is_none_or(|past| !keep(past)) && older.iter().all(keep) {
@@ -253,6 +259,7 @@ mod tests {
     use evergraph_storage::record::{Operation, RecordKey, Stamp};
     use evergraph_storage::timeline::clock::Readable;
     use evergraph_storage::timeline::registry::Access;
+    use std::time::Duration;
 
     fn insert(segment: &Segment<EdgeBody>, timeline: &Timeline, row: u16, neighbors: &[u32]) -> Timestamp {
         let mut latch = timeline.latch();
@@ -298,6 +305,24 @@ mod tests {
         assert!(segment.trim(&timeline).0.is_some());
         assert!(segment.load().older.is_empty());
         assert!(matches!(merge(&segment, &timeline), MergeOutcome::Nothing), "nothing left to merge");
+    }
+
+    #[test]
+    fn a_merge_stays_at_the_horizon_and_a_snapshot_may_begin_at_any_moment_from_there_on() {
+        let timeline = Timeline::new(Timestamp::ZERO, Readable::Published);
+        timeline.keep_from_now();
+        let segment = Segment::new(Timestamp::ZERO, EdgeBody::empty());
+        let [first, second, third] = [5, 4, 3].map(|neighbor| insert(&segment, &timeline, 1, &[neighbor]));
+        assert!(matches!(segment.merge(&timeline), MergeOutcome::Nothing), "the horizon is older");
+        assert_eq!(list(&segment, 1, first), [5]);
+        timeline.raise_horizon(second);
+        assert!(matches!(segment.merge(&timeline), MergeOutcome::Done { retained: false, merged: 2, .. }));
+        assert_eq!(segment.load().layer.base, second);
+        assert!(matches!(segment.merge(&timeline), MergeOutcome::Nothing), "what is left is newer");
+        timeline.begin_exactly(second, Duration::ZERO, || ()).unwrap();
+        timeline.raise_horizon(third);
+        assert!(matches!(segment.merge(&timeline), MergeOutcome::Done { retained: true, merged: 1, .. }));
+        assert_eq!((list(&segment, 1, second), list(&segment, 1, third)), (vec![4, 5], vec![3, 4, 5]));
     }
 
     #[test]

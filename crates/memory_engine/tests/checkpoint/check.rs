@@ -62,7 +62,7 @@ fn a_healthy_database_has_no_findings_and_everything_is_counted() {
     assert!(files.is_healthy() && files.bodies_count > 4 && files.bytes_count > 4096, "{files:?}");
     assert_eq!(files.commits_count, 19);
     let model = database.model();
-    let graph = check_graph(&database.engine.view(&(), database.published()), &mut go_on).unwrap();
+    let graph = check_graph(&database.engine.view(&(), database.published()), None, &mut go_on).unwrap();
     assert_eq!(graph.findings, []);
     let counts = (graph.vertices_count, graph.edges_count);
     assert_eq!(counts, (model.vertices.len() as u64, model.edges.len() as u64));
@@ -134,7 +134,7 @@ fn planted(out: &[(u32, u32)], into: &[(u32, u32)]) -> MemoryEngine {
 }
 
 fn findings(engine: &MemoryEngine) -> Vec<String> {
-    let report = check_graph(&engine.view(&(), Timestamp(1)), &mut go_on).unwrap();
+    let report = check_graph(&engine.view(&(), Timestamp(1)), None, &mut go_on).unwrap();
     assert_eq!(report.findings_count, report.findings.len() as u64);
     report.findings.into_iter().map(|finding| format!("{}: {}", finding.place, finding.problem)).collect()
 }

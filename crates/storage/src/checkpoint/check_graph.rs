@@ -19,6 +19,7 @@ use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, TypeId, VertexId};
 use evergraph_graph::index::{IndexDefinition, IndexId};
+use evergraph_graph::partition::OwnGroups;
 use evergraph_graph::split_mix::mix;
 use evergraph_graph::value::Value;
 use evergraph_graph::value::shortened::Shortened;
@@ -30,15 +31,20 @@ use crate::index::item::Item;
 use crate::index::property_index::PropertyIndex;
 use crate::view::{GroupBits, IndexAnswer, PointReads, View};
 
-/// Checks the lists, sides and ends of everything that `view` shows.
+/// Checks the lists, sides and ends of everything that `view` shows; with `own`, in a store of these groups, where the other
+/// side of some edges lies elsewhere and is not looked for.
 ///
 /// Cost: reads every list of both sides once; 528 bytes a group.
 ///
 /// # Errors
 /// `cancelled`, and errors of reading.
-pub fn check_graph<V: View>(view: &V, progress: &mut CheckProgress<'_>) -> Result<Report> {
+pub fn check_graph<V: View>(
+    view: &V,
+    own: Option<OwnGroups>,
+    progress: &mut CheckProgress<'_>,
+) -> Result<Report> {
     let groups = view.group_count();
-    let mut check = Check { view, report: Report::default(), live: Vec::new(), sums: BTreeMap::new() };
+    let mut check = Check { view, own, report: Report::default(), live: Vec::new(), sums: BTreeMap::new() };
     for group in (0..groups).map(GroupId) {
         let live = view.live(group)?;
         let count = live.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
@@ -163,6 +169,7 @@ fn check_kept<I: Item, V: View>(
 
 struct Check<'a, V> {
     view: &'a V,
+    own: Option<OwnGroups>,
     report: Report,
     /// By group.
     live: Vec<GroupBits>,
@@ -201,6 +208,9 @@ impl<V: View> Check<'_, V> {
                 self.report.find(place(), format!("{} edges, but a degree of {degree}", list.len()));
             }
             for (neighbor, discriminator) in &list {
+                if is_elsewhere(self.own, *neighbor) {
+                    continue;
+                }
                 let edge = edge_of(vertex, edge_type, side, *neighbor, *discriminator);
                 if !self.is_alive(*neighbor) {
                     self.report.find(edge.to_string(), format!("{neighbor} is not alive"));
@@ -250,7 +260,9 @@ impl<V: View> Check<'_, V> {
         let mut list = Vec::new();
         self.view.all_neighbors(vertex, edge_type, side, &mut list)?;
         let mut others = Vec::new();
-        for (neighbor, discriminator) in list.into_iter().filter(|(neighbor, _)| wanted(*neighbor)) {
+        let own = self.own;
+        let is_here = |neighbor| wanted(neighbor) && !is_elsewhere(own, neighbor);
+        for (neighbor, discriminator) in list.into_iter().filter(|(neighbor, _)| is_here(*neighbor)) {
             others.clear();
             self.view.all_neighbors(neighbor, edge_type, side.reversed(), &mut others)?;
             // Not a search: the list may be out of order.
@@ -262,6 +274,11 @@ impl<V: View> Check<'_, V> {
         }
         Ok(())
     }
+}
+
+/// Whether a vertex, and the sides of edges there, are in another store, if they are anywhere.
+fn is_elsewhere(own: Option<OwnGroups>, vertex: VertexId) -> bool {
+    own.is_some_and(|own| !own.contains(vertex.group()))
 }
 
 fn side_name(side: Direction) -> &'static str {

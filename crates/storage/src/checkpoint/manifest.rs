@@ -17,6 +17,7 @@
 //!                catalogue         count, then schema changes as in the log
 //!                groups            count, then id, label, rows given out; ids ascending
 //!                notes             only with the feature `notes`: count, then name, bytes; names ascending
+//!                partition         only with the feature `partition`: its number, and how many the graph has
 //!                engine's section  the rest: where records and bodies lie, in the engine's own form
 //! ```
 //!
@@ -34,9 +35,10 @@ use std::io::ErrorKind;
 use crc32c::{crc32c, crc32c_append};
 use evergraph_graph::bytes::{DecodeError, Decoded, Reader, put_bytes, put_varint};
 use evergraph_graph::catalogue::Catalogue;
-use evergraph_graph::id::{GROUP_SIZE, GroupId, LabelId};
+use evergraph_graph::id::{GROUP_SIZE, GroupId, LabelId, PartitionId};
 use evergraph_graph::mutation::{Mutation, take_note_bytes, take_note_name};
 use evergraph_graph::note::{NoteChange, Notes};
+use evergraph_graph::partition::{OwnGroups, PARTITIONS_MAX, PartitionCount};
 use evergraph_graph::timestamp::Timestamp;
 
 use crate::checkpoint::error::CheckpointError;
@@ -62,6 +64,8 @@ const END_FILE_FEATURE: &str = "log_end";
 const INDEX_ENTRIES_FEATURE: &str = "index_entries";
 /// The required feature of a database that has notes, or code 27 in the log after C.
 const NOTES_FEATURE: &str = "notes";
+/// The required feature of a database that has one partition of a graph: edges from and to others have one side here.
+const PARTITION_FEATURE: &str = "partition";
 /// The required feature of a database whose engine stores records beside bodies: an entry of a segment has runs.
 const RUNS_FEATURE: &str = "runs";
 /// A manifest is read into memory whole; a million segments take some 20 MB.
@@ -138,6 +142,8 @@ pub struct Manifest {
     /// The notes, up to `need` at most: a feature that is required. `None` if there are none, and no changes of notes in
     /// the log after C.
     pub notes: Option<Notes>,
+    /// The groups that may be here, of a database that has one partition of a graph: a feature that is required.
+    pub partition: Option<OwnGroups>,
 }
 
 impl Manifest {
@@ -157,6 +163,7 @@ impl Manifest {
             has_index_entries: false,
             has_runs: false,
             notes: None,
+            partition: None,
         }
     }
 
@@ -178,6 +185,7 @@ impl Manifest {
         let required = [
             (self.has_index_entries, INDEX_ENTRIES_FEATURE),
             (self.notes.is_some(), NOTES_FEATURE),
+            (self.partition.is_some(), PARTITION_FEATURE),
             (self.has_runs, RUNS_FEATURE),
         ];
         let required = required.iter().filter(|(is_used, _)| *is_used);
@@ -224,6 +232,10 @@ impl Manifest {
                 put_bytes(&mut out, bytes);
             }
         }
+        if let Some(own) = self.partition {
+            put_varint(&mut out, u64::from(own.partition().0));
+            put_varint(&mut out, u64::from(own.partitions().get()));
+        }
         out.extend_from_slice(&self.engine_section.bytes);
         out
     }
@@ -268,9 +280,9 @@ impl Manifest {
         }
         let requires = |feature: &str| required.iter().any(|name| name == feature);
         let (has_index_entries, has_notes) = (requires(INDEX_ENTRIES_FEATURE), requires(NOTES_FEATURE));
-        let has_runs = requires(RUNS_FEATURE);
-        let is_known =
-            |name: &String| [INDEX_ENTRIES_FEATURE, NOTES_FEATURE, RUNS_FEATURE].contains(&&**name);
+        let (has_runs, has_partition) = (requires(RUNS_FEATURE), requires(PARTITION_FEATURE));
+        let known = [INDEX_ENTRIES_FEATURE, NOTES_FEATURE, PARTITION_FEATURE, RUNS_FEATURE];
+        let is_known = |name: &String| known.contains(&&**name);
         if let Some(feature) = required.into_iter().find(|name| !is_known(name)) {
             return Err(CheckpointError::UnknownFeature { file: file(), feature });
         }
@@ -282,8 +294,9 @@ impl Manifest {
             return Err(corrupt(8, format!("format {FORMAT} expected, found {}", header.format)));
         }
         let body = &bytes[features_end..];
-        let mut manifest = Self::decode_body(header.engine, has_notes, &mut Reader::new(body))
-            .map_err(|error| decoded(features_end, error))?;
+        let mut manifest =
+            Self::decode_body(header.engine, (has_notes, has_partition), &mut Reader::new(body))
+                .map_err(|error| decoded(features_end, error))?;
         manifest.engine_section.offset = (bytes.len() - manifest.engine_section.bytes.len()) as u64;
         manifest.has_index_entries = has_index_entries;
         manifest.has_runs = has_runs;
@@ -292,7 +305,11 @@ impl Manifest {
         Ok(manifest)
     }
 
-    fn decode_body(engine: String, has_notes: bool, reader: &mut Reader<'_>) -> Decoded<Self> {
+    fn decode_body(
+        engine: String,
+        (has_notes, has_partition): (bool, bool),
+        reader: &mut Reader<'_>,
+    ) -> Decoded<Self> {
         let start = reader.clone();
         let write_unit = reader.varint()?;
         if write_unit != WRITE_UNIT {
@@ -311,9 +328,10 @@ impl Manifest {
             groups.push(StoredGroup { id, label, rows });
         }
         let notes = if has_notes { Some(take_notes(reader)?) } else { None };
+        let partition = if has_partition { Some(take_own_groups(reader)?) } else { None };
         let engine_section = reader.take(reader.remaining())?.to_vec().into();
-        let empty = Self::empty(&engine, Vec::new());
-        Ok(Self { covered_through, need, next_file, catalogue, groups, notes, engine_section, ..empty })
+        let empty = Self { notes, partition, ..Self::empty(&engine, Vec::new()) };
+        Ok(Self { covered_through, need, next_file, catalogue, groups, engine_section, ..empty })
     }
 
     /// Whether the parts fit together. Checked before a manifest is written and after it is read.
@@ -326,6 +344,11 @@ impl Manifest {
         }
         if !self.groups.is_sorted_by(|a, b| a.id < b.id) {
             return Err("groups in ascending order expected".to_owned());
+        }
+        if let Some(own) = self.partition
+            && let Some(group) = self.groups.iter().find(|group| !own.contains(group.id))
+        {
+            return Err(format!("groups of {own} expected, found group {}", group.id.0));
         }
         Ok(())
     }
@@ -467,6 +490,14 @@ fn take_notes(reader: &mut Reader<'_>) -> Decoded<Notes> {
     Ok(notes)
 }
 
+fn take_own_groups(reader: &mut Reader<'_>) -> Decoded<OwnGroups> {
+    let start = reader.clone();
+    let partition = PartitionId(reader.at_most(u64::from(PARTITIONS_MAX) - 1)? as u16);
+    let partitions = PartitionCount::new(reader.at_most(u64::from(PARTITIONS_MAX))? as u16);
+    let own = partitions.and_then(|partitions| OwnGroups::new(partition, partitions));
+    own.ok_or_else(|| start.error("a partition below the number of partitions expected"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -551,6 +582,18 @@ mod tests {
         let with = Manifest { has_runs: true, ..sample_with_notes() };
         let bytes = with.encode().unwrap();
         assert_eq!(bytes[HEADER_BYTES..HEADER_BYTES + 13], *b"\x02\x05notes\x04runs\x00");
+        assert_eq!(read(&bytes).unwrap(), with);
+    }
+
+    #[test]
+    fn a_partition_is_a_required_feature_and_stands_behind_the_notes() {
+        let own = OwnGroups::new(PartitionId(3), PartitionCount::new(300).unwrap());
+        let groups = vec![StoredGroup { id: GroupId(303), label: LabelId(3), rows: 7 }];
+        let with = Manifest { partition: own, groups, ..sample_with_notes() };
+        let bytes = with.encode().unwrap();
+        assert_eq!(bytes[HEADER_BYTES..HEADER_BYTES + 18], *b"\x02\x05notes\x09partition\x00");
+        let section = with.engine_section.bytes.len();
+        assert_eq!(bytes[bytes.len() - section - 3..bytes.len() - section], [3, 0xac, 2]);
         assert_eq!(read(&bytes).unwrap(), with);
     }
 
@@ -648,6 +691,8 @@ mod tests {
         };
         refused(&|manifest| manifest.need = Timestamp(68), "beyond 68");
         refused(&|manifest| manifest.groups.swap(0, 1), "ascending");
+        let own = OwnGroups::new(PartitionId(1), PartitionCount::new(2).unwrap());
+        refused(&|manifest| manifest.partition = own, "groups of partition 1 of 2 expected, found group 0");
         refused(&|manifest| manifest.engine = "an engine with a long name".to_owned(), "at most 16 bytes");
     }
 }

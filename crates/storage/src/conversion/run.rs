@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{Error, Result};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::view::GraphView;
 
@@ -36,7 +36,7 @@ pub struct ConversionSummary {
 /// Indexes are built when the new database is opened to write. Others read and write meanwhile.
 ///
 /// # Errors
-/// `invalid` if the target is taken; `corrupt` if what is read isn't what was written; `limit` on a full disk, `io`,
+/// `invalid` if the target is taken, or the store has one partition of a graph; `corrupt` if what is read isn't what was written; `limit` on a full disk, `io`,
 /// `busy`, `cancelled`. What was written is removed then.
 pub fn convert<E: DurableEngine, T: DurableEngine>(
     store: &Store<E>,
@@ -45,6 +45,11 @@ pub fn convert<E: DurableEngine, T: DurableEngine>(
     salt: u64,
     progress: &mut CheckProgress<'_>,
 ) -> Result<ConversionSummary> {
+    if let Some(own) = store.own_groups() {
+        return Err(Error::invalid(format!(
+            "{own} of a graph is not converted: its edges have half of their sides"
+        )));
+    }
     let target = SalvageTarget { directory: target, salt, is_engine_file: T::is_file };
     let database = target.begin()?;
     let snapshot = store.snapshot();

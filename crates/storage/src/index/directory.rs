@@ -75,6 +75,12 @@ impl Indexes {
         I::indexes_mut(self).insert(index.definition().id, index);
     }
 
+    /// Removes the index of this identity, if it is here.
+    pub fn remove(&mut self, id: IndexId) {
+        self.vertices.remove(&id);
+        self.edges.remove(&id);
+    }
+
     /// Adds all of `others`.
     pub fn extend(&mut self, others: Self) {
         self.vertices.extend(others.vertices);
@@ -141,10 +147,13 @@ impl IndexDirectory {
     /// Removes an index. Under the latch. As [`IndexDirectory::change`].
     #[must_use = "what is displaced is freed after the latch"]
     pub fn remove(&self, id: IndexId) -> Arc<Indexes> {
-        self.change(|all| {
-            all.vertices.remove(&id);
-            all.edges.remove(&id);
-        })
+        self.change(|all| all.remove(id))
+    }
+
+    /// Puts `indexes` in place of the list. Under the latch. As [`IndexDirectory::change`].
+    #[must_use = "what is displaced is freed after the latch"]
+    pub fn replace(&self, indexes: Arc<Indexes>) -> Arc<Indexes> {
+        self.0.swap(indexes)
     }
 
     /// Does the removals that are due in every index: see [`PropertyIndex::collect`].

@@ -7,12 +7,12 @@
 //! ```
 //!
 //! A commit appends its changes to the tail, under the latch. The next one that has notes folds what everybody sees
-//! (`ts <= R`) into the base first, ahead of its latch. The base is changed in place unless an open snapshot needs it as
+//! (`ts <= R`, and the horizon) into the base first, ahead of its latch. The base is changed in place unless an open snapshot needs it as
 //! it was: so a commit that changes one of 100,000 notes costs a binary search, or, for each snapshot that is open
 //! and older, a copy of a few hundred of them.
 //!
-//! Why a snapshot at S finds its notes: R is read before the registry. Whoever registers later has `S >= R` and needs
-//! nothing that is folded; whoever registered before is asked about, change by change. It is the proof of merges.
+//! Why a snapshot at S finds its notes: R and the horizon are read before the registry. Whoever registers later has S at or
+//! behind the older of both and needs nothing that is folded; whoever registered before is asked about, change by change. It is the proof of merges.
 //!
 //! Concurrency: one lock, inside the latch and outside the registry. Snapshots take it when they read a note.
 
@@ -113,12 +113,12 @@ impl NoteVersions {
     pub fn fold(&self, timeline: &Timeline) -> impl Sized + use<> {
         let mut versions = self.versions.lock();
         // Before the registry: see above.
-        let readable = timeline.readable();
+        let limit = timeline.merge_limit();
         let (mut is_needed, mut gone) = (Vec::new(), Vec::new());
         {
             let registry = timeline.registry();
             let mut from = versions.since;
-            for (timestamp, _) in versions.tail.iter().take_while(|(timestamp, _)| *timestamp <= readable) {
+            for (timestamp, _) in versions.tail.iter().take_while(|(timestamp, _)| *timestamp <= limit) {
                 is_needed.push(registry.needs(from, *timestamp));
                 from = *timestamp;
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{Error, Result};
 
 use crate::checkpoint::manifest::Manifest;
 use crate::checkpoint::report::CheckProgress;
@@ -22,8 +22,8 @@ use crate::unfinished_directory::{LOCK_NAME, is_unfinished, unfinished};
 ///
 /// # Errors
 /// `corrupt` if nothing can be named, since the manifest is damaged and the log doesn't go back to the first
-/// commit; `not_found` if there is no database; `invalid` for another engine, a newer format, or a target
-/// that is taken; `busy`, `limit`, `io`, `cancelled`. What was written is removed then.
+/// commit; `not_found` if there is no database; `invalid` for another engine, a newer format, one partition of a
+/// graph, or a target that is taken; `busy`, `limit`, `io`, `cancelled`. What was written is removed then.
 pub fn salvage<E: DurableEngine>(
     directory: &dyn Directory,
     target: &Arc<dyn Directory>,
@@ -38,6 +38,13 @@ pub fn salvage<E: DurableEngine>(
     let engine = directory.list()?.iter().find_map(|name| E::engine_of_file(name)).unwrap_or(E::NEW);
     let empty = Manifest::empty(engine, E::empty_section(engine));
     let source = SalvageSource::read(directory, E::opens, E::is_file, empty)?;
+    if let Some(own) = source.manifest.partition {
+        let location = directory.location().display();
+        let text = format!(
+            "{location} has {own} of a graph, which is not salvaged: another copy of it has the same"
+        );
+        return Err(Error::invalid(text));
+    }
     let target = SalvageTarget { directory: target, salt, is_engine_file: E::is_file };
     E::salvage(source, &target, progress)
 }

@@ -4,6 +4,7 @@ use crate::engine::Engine;
 use crate::index::directory::Indexes;
 use crate::index::item::Item;
 use crate::index::property_index::{Completion as _, PropertyIndex};
+use crate::timeline::clock::OutOfReach;
 use crate::timeline::registry::Access;
 use crate::transaction::front::Front;
 use evergraph_graph::catalogue::{Catalogue, Owner};
@@ -46,6 +47,16 @@ impl<E: Engine> Session<E> {
         };
         let (timestamp, pin) = front.timeline.begin_at(access, begun, pin);
         Self { pin, front: Arc::clone(front), timestamp, access, begun }
+    }
+
+    /// Begins at exactly `timestamp`, to read, in a store that writes.
+    ///
+    /// # Errors
+    /// As [`Timeline::begin_exactly`](crate::timeline::clock::Timeline::begin_exactly).
+    pub fn begin_exactly(front: &Arc<Front<E>>, timestamp: Timestamp) -> Result<Self, OutOfReach> {
+        let begun = front.timeline.clock().now();
+        let pin = front.timeline.begin_exactly(timestamp, begun, || front.engine.pin(timestamp))?;
+        Ok(Self { pin, front: Arc::clone(front), timestamp, access: Access::Read, begun: Some(begun) })
     }
 
     /// The moment that is read.

@@ -4,10 +4,14 @@
 //! W  last published commit      grows under the latch
 //! D  last durable commit        grows in the log's leader
 //! R  newest that snapshots see  D in mode sync, else W; a bulk load holds it back until it is durable
+//! H  horizon                    the oldest moment at which a snapshot may still begin, if that is not R
 //! ```
 //!
-//! All three only grow, and `D <= W`. Writers begin at W, so that they build on commits which are
+//! All of them only grow, and `D <= W`. Writers begin at W, so that they build on commits which are
 //! still being synced; read-only snapshots begin at R and never show what a power cut could take.
+//!
+//! A store that holds a part of a graph is read at the moment at which a transaction elsewhere began: at any one from H
+//! through R, commit or not. Merges stay at or below H then, so that every such moment can be read.
 //!
 //! Source: core-protocol section 1. LiveGraph (VLDB 2020, section 5) keeps a read and a write epoch
 //! and a manager thread between them; one latch makes timestamp order, log order and install order
@@ -64,8 +68,20 @@ pub struct Timeline {
     readable: Readable,
     /// No snapshot is beyond it: `u64::MAX`, but while a bulk load is made durable. Release and Acquire.
     ceiling: AtomicU64,
+    /// H: `u64::MAX` where every snapshot begins at R. Only grows once it is set. Stored (Release) with the registry locked,
+    /// loaded (Acquire) under that lock by who begins, and without it by who merges.
+    horizon: AtomicU64,
     /// Tells how long something takes; no timestamp comes from it.
     clock: Arc<dyn Clock>,
+}
+
+/// Why no snapshot can begin at a moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OutOfReach {
+    /// It is newer than R, which is this.
+    NotYet(Timestamp),
+    /// Merges may have gone beyond it: the oldest moment that can be read is this.
+    Gone(Timestamp),
 }
 
 impl fmt::Debug for Timeline {
@@ -84,6 +100,7 @@ impl Timeline {
             published: AtomicU64::new(published.0),
             readable,
             ceiling: AtomicU64::new(u64::MAX),
+            horizon: AtomicU64::new(u64::MAX),
             clock: Arc::new(SystemClock::new()),
         }
     }
@@ -108,7 +125,7 @@ impl Timeline {
         Timestamp(self.published.load(Ordering::Acquire))
     }
 
-    /// R: the newest commit that read-only snapshots see. Merges never go beyond it.
+    /// R: the newest commit that read-only snapshots see.
     #[must_use]
     #[inline]
     pub fn readable(&self) -> Timestamp {
@@ -131,6 +148,34 @@ impl Timeline {
     pub fn hold_readable(&self, ceiling: Timestamp) {
         debug_assert!(ceiling >= self.readable(), "R only grows");
         self.ceiling.store(ceiling.0, Ordering::Release);
+    }
+
+    /// H: the oldest moment at which a snapshot may begin. [`Timestamp::MAX`] where all begin at R.
+    #[must_use]
+    pub fn horizon(&self) -> Timestamp {
+        Timestamp(self.horizon.load(Ordering::Acquire))
+    }
+
+    /// What merges never go beyond: R, or H if that is older. Whoever reads it before the registry is locked knows that a
+    /// snapshot which registers later is not older.
+    #[must_use]
+    #[inline]
+    pub fn merge_limit(&self) -> Timestamp {
+        let horizon = if planted(Bug::MergeBeyondHorizon) { Timestamp::MAX } else { self.horizon() };
+        self.readable().min(horizon)
+    }
+
+    /// Sets H for the first time, to W: from here on a snapshot may begin at any moment that is not older. Before anybody
+    /// begins or merges.
+    pub fn keep_from_now(&self) {
+        let _registry = self.registry.lock();
+        self.horizon.store(self.published().0, Ordering::Release);
+    }
+
+    /// Moves H to `horizon`, unless that is older. It may be newer than R. Nothing happens where H is not set.
+    pub fn raise_horizon(&self, horizon: Timestamp) {
+        let _registry = self.registry.lock();
+        self.horizon.fetch_max(horizon.0, Ordering::AcqRel);
     }
 
     /// Takes the commit latch. Under it: memory only, no waiting, no freeing.
@@ -192,6 +237,33 @@ impl Timeline {
         (timestamp, pin(timestamp))
     }
 
+    /// Registers a reader's snapshot at exactly `timestamp`, which began at the time `begun`, and calls `pin` while the
+    /// registry is locked. Not in a process that reads what another one writes.
+    ///
+    /// # Errors
+    /// If it is newer than R, or older than both R and H.
+    pub fn begin_exactly<P>(
+        &self,
+        timestamp: Timestamp,
+        begun: Duration,
+        pin: impl FnOnce() -> P,
+    ) -> Result<P, OutOfReach> {
+        let mut registry = self.registry.lock();
+        // Inside the lock, as in `begin_at`: a merge whose limit is newer than this horizon looks at the registry later, and
+        // finds this snapshot there.
+        let newest = self.readable();
+        let oldest = newest.min(self.horizon());
+        if timestamp > newest {
+            return Err(OutOfReach::NotYet(newest));
+        }
+        if timestamp < oldest && !planted(Bug::BeginBelowHorizon) {
+            return Err(OutOfReach::Gone(oldest));
+        }
+        registry.enter(timestamp, Access::Read);
+        registry.note_begun(timestamp, begun);
+        Ok(pin())
+    }
+
     /// Announces a snapshot to the process that writes. With the registry locked.
     #[cold]
     fn register(&self, shared: &dyn SharedReadable) -> Timestamp {
@@ -233,5 +305,37 @@ mod tests {
         assert_eq!(timeline.begin(Access::Read, |ts| ts).0, T(6));
         assert_eq!(timeline.registry().oldest(), Some(T(3)));
         assert!(timeline.end(T(3), Access::Read));
+    }
+
+    #[test]
+    fn without_a_horizon_a_snapshot_begins_at_r_alone() {
+        let timeline = Timeline::new(T(5), Readable::Published);
+        timeline.raise_horizon(T(4));
+        assert_eq!((timeline.horizon(), timeline.merge_limit()), (T::MAX, T(5)));
+        let begin = |timestamp| timeline.begin_exactly(timestamp, Duration::ZERO, || "pinned");
+        assert_eq!(begin(T(4)), Err(OutOfReach::Gone(T(5))));
+        assert_eq!(begin(T(5)), Ok("pinned"));
+        assert_eq!(begin(T(6)), Err(OutOfReach::NotYet(T(5))));
+        assert_eq!(timeline.registry().oldest(), Some(T(5)), "who was refused is not registered");
+    }
+
+    #[test]
+    fn a_snapshot_begins_at_any_moment_from_the_horizon_through_r_and_merges_stay_below() {
+        let timeline = Timeline::new(T(5), Readable::Published);
+        timeline.keep_from_now();
+        timeline.publish(T(90), &mut timeline.latch());
+        assert_eq!((timeline.horizon(), timeline.merge_limit()), (T(5), T(5)));
+        let begin = |timestamp| timeline.begin_exactly(timestamp, Duration::ZERO, || ());
+        assert_eq!([T(5), T(47), T(90)].map(begin), [Ok(()); 3], "no commit need be there");
+        timeline.raise_horizon(T(47));
+        timeline.raise_horizon(T(20));
+        assert_eq!((begin(T(46)), begin(T(47))), (Err(OutOfReach::Gone(T(47))), Ok(())));
+        assert_eq!(timeline.merge_limit(), T(47));
+        timeline.raise_horizon(T(200));
+        assert_eq!((timeline.horizon(), timeline.merge_limit()), (T(200), T(90)), "merges stay at R then");
+        assert_eq!((begin(T(89)), begin(T(90))), (Err(OutOfReach::Gone(T(90))), Ok(())));
+        assert!(!timeline.end_at(T(90), Access::Read, Some(Duration::ZERO)), "another one is older");
+        assert_eq!(timeline.registry().oldest_reader(), Some((T(5), Duration::ZERO)));
+        assert_eq!(timeline.registry().len(), (4, 0));
     }
 }

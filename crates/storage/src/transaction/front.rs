@@ -6,14 +6,15 @@ use crate::log::writer::Log;
 use crate::memory_budget::MemoryBudget;
 use crate::notes::owning::{Owning, refusal};
 use crate::notes::versions::NoteVersions;
-use crate::sync::ArcCell;
 use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{ArcCell, Mutex};
 use crate::timeline::clock::Timeline;
 use crate::transaction::names::Names;
 use crate::vertex_ids::VertexIds;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::note::OWNER_NOTE;
+use evergraph_graph::partition::OwnGroups;
 use std::sync::Arc;
 
 /// The shared state of a store.
@@ -43,29 +44,74 @@ pub type WriterProcess = Arc<dyn Fn() -> Option<u32> + Send + Sync>;
 /// Who writes the log of a store.
 #[derive(Clone)]
 pub enum LogAccess {
-    /// This process does.
+    /// This process does, with what its transactions commit.
     Writes(Arc<Log>),
+    /// This process does, with commits that were decided elsewhere: the store has one partition of a graph.
+    Applies(Arc<PartitionLog>),
     /// Another process does: this one reads.
     Reads(WriterProcess),
 }
 
+/// The log of a store that has one partition of a graph.
+///
+/// Concurrency: `applying` is held while a commit is applied, before the commit latch: one at a time, in their order.
+pub struct PartitionLog {
+    pub(crate) log: Arc<Log>,
+    pub(crate) own: OwnGroups,
+    pub(crate) applying: Mutex<()>,
+}
+
+impl LogAccess {
+    /// Writes `log`: with commits that were decided elsewhere, if the store has `own` groups of a graph only.
+    #[must_use]
+    pub fn of(log: Arc<Log>, own: Option<OwnGroups>) -> Self {
+        match own {
+            None => Self::Writes(log),
+            Some(own) => Self::Applies(Arc::new(PartitionLog { log, own, applying: Mutex::default() })),
+        }
+    }
+}
+
 impl<E: Engine> Front<E> {
-    /// The log, to write.
+    /// The log, to commit what is decided here.
     ///
     /// # Errors
-    /// `invalid` in a store that only reads, naming the process that writes.
+    /// `invalid` in a store that only reads, naming the process that writes, and in one of a partition.
     #[inline]
     pub(crate) fn log(&self) -> Result<&Arc<Log>> {
         match &self.log_access {
             LogAccess::Writes(log) => Ok(log),
+            LogAccess::Applies(partition) => Err(decided_elsewhere(partition.own)),
             LogAccess::Reads(writer) => Err(read_only(writer())),
+        }
+    }
+
+    /// The log that this process writes, whoever decides what is committed.
+    pub(crate) fn own_log(&self) -> Option<&Arc<Log>> {
+        match &self.log_access {
+            LogAccess::Writes(log) => Some(log),
+            LogAccess::Applies(partition) => Some(&partition.log),
+            LogAccess::Reads(_) => None,
+        }
+    }
+
+    /// The log, to apply commits that were decided elsewhere.
+    ///
+    /// # Errors
+    /// `invalid` in a store that has no partition of a graph.
+    pub(crate) fn partition(&self) -> Result<&PartitionLog> {
+        match &self.log_access {
+            LogAccess::Applies(partition) => Ok(partition),
+            LogAccess::Writes(_) | LogAccess::Reads(_) => Err(Error::invalid(
+                "the store has a whole graph, whose commits are decided here: nothing is applied to it",
+            )),
         }
     }
 
     /// The newest names that another process shares, in a store that reads them there. One that writes has its own.
     pub(crate) fn shared_catalogue(&self, pin: &E::Pin) -> Option<Arc<Catalogue>> {
         match &self.log_access {
-            LogAccess::Writes(_) => None,
+            LogAccess::Writes(_) | LogAccess::Applies(_) => None,
             LogAccess::Reads(_) => self.engine.shared_catalogue(pin),
         }
     }
@@ -74,6 +120,13 @@ impl<E: Engine> Front<E> {
     pub(crate) fn not_owner(&self) -> Error {
         refusal(self.notes.newest(OWNER_NOTE).as_deref())
     }
+}
+
+#[cold]
+fn decided_elsewhere(own: OwnGroups) -> Error {
+    Error::invalid(format!(
+        "the store has {own} of a graph: what changes it is decided for the whole graph, and applied here"
+    ))
 }
 
 #[cold]

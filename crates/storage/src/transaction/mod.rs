@@ -12,12 +12,14 @@
 //!   discriminators    names of parallel edges
 //! commit      resolve -> payload -> write_checks under the latch; describe tells a conflict in the user's names
 //! pending_commit    a commit that is published, and to be acknowledged
+//! apply       a commit that was decided elsewhere: resolved and checked already
 //! front       what all transactions of a store share
 //! replay      the same mutations from the log, before anybody is here
 //! retry       running a transaction again after a conflict
 //! deadline    how long it may take, attempts and waits included
 //! ```
 
+pub mod apply;
 pub mod commit;
 pub mod deadline;
 pub mod describe;

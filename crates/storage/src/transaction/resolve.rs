@@ -70,8 +70,21 @@ pub fn resolve<E: Engine>(
     Ok(resolved)
 }
 
+/// What a write makes of the properties of a vertex or an edge.
+#[derive(Clone, Copy)]
+pub(super) enum PropertyWrite<'a> {
+    /// It was not there, and has these.
+    Insert(&'a Properties),
+    /// Some of them change.
+    Set(&'a Properties),
+    /// It has these, whatever it had.
+    Replace(&'a Properties),
+    /// It is there no more.
+    Delete,
+}
+
 /// The label of a vertex that is there, or was inserted by this transaction: its group has it.
-fn label_of<V: View>(view: &V, vertex: VertexId) -> Result<LabelId> {
+pub(super) fn label_of<V: View>(view: &V, vertex: VertexId) -> Result<LabelId> {
     let label = view.group_label(vertex.group())?;
     label.ok_or_else(|| Error::new(ErrorKind::Corrupt, format!("{vertex} is written and lies in no group")))
 }
@@ -127,48 +140,56 @@ impl Resolved {
                 of_label.extend(indexes.of_owner(Owner::Label(label)));
                 known = Some(label);
             }
+            let write = match write {
+                VertexWrite::Insert { properties, .. } => PropertyWrite::Insert(properties),
+                VertexWrite::Set(changes) => PropertyWrite::Set(changes),
+                VertexWrite::Delete => PropertyWrite::Delete,
+            };
             for index in of_label.iter().copied() {
-                let key = index.definition().id.key;
-                let (old, new) = match write {
-                    VertexWrite::Insert { properties, .. } => (None, value(properties, key)),
-                    VertexWrite::Set(changes) if changes.get(key).is_none() => continue,
-                    VertexWrite::Set(changes) => (view.vertex_property(vertex, key)?, value(changes, key)),
-                    VertexWrite::Delete => (view.vertex_property(vertex, key)?, None),
-                };
                 let changes = (&mut self.vertex_entries, &mut self.index_changes);
-                note::<_, E>(changes, index, vertex, (old, new));
+                note::<_, E>(changes, index, vertex, write, |key| view.vertex_property(vertex, key))?;
             }
         }
         Ok(())
     }
 
     fn edge_entries<E: Engine>(&mut self, view: &E::View<'_>, writes: &Writes) -> Result<()> {
-        use EdgeWrite::{Add, Delete, Insert, Replace, Set};
         let indexes = Arc::clone(&self.indexes);
         for (edge, write) in writes.edges() {
+            let write = match write {
+                EdgeWrite::Add(properties) | EdgeWrite::Insert(properties) => {
+                    PropertyWrite::Insert(properties)
+                }
+                EdgeWrite::Set(changes) => PropertyWrite::Set(changes),
+                EdgeWrite::Replace(properties) => PropertyWrite::Replace(properties),
+                EdgeWrite::Delete => PropertyWrite::Delete,
+            };
             for index in indexes.of_owner(Owner::EdgeType(edge.edge_type)) {
-                let key = index.definition().id.key;
-                let (old, new) = match write {
-                    Add(properties) | Insert(properties) => (None, value(properties, key)),
-                    Set(changes) if changes.get(key).is_none() => continue,
-                    Set(changes) | Replace(changes) => (view.edge_property(edge, key)?, value(changes, key)),
-                    Delete => (view.edge_property(edge, key)?, None),
-                };
                 let changes = (&mut self.edge_entries, &mut self.index_changes);
-                note::<_, E>(changes, index, edge, (old, new));
+                note::<_, E>(changes, index, edge, write, |key| view.edge_property(edge, key))?;
             }
         }
         Ok(())
     }
 }
 
-/// Notes what changes in an index. Of one whose entries the engine keeps, the front has its list of changes only.
-fn note<I: Item, E: Engine>(
+/// Notes what a write of `item` changes in an index; `stored` reads a property that it had. Of an index whose entries the
+/// engine keeps, the front has its list of changes only.
+pub(super) fn note<I: Item, E: Engine>(
     (entries, changes): (&mut EntryChanges<I>, &mut IndexChanges),
     index: &Arc<PropertyIndex<I>>,
     item: I,
-    (old, new): (Option<Value>, Option<&Value>),
-) {
+    write: PropertyWrite<'_>,
+    stored: impl FnOnce(KeyId) -> Result<Option<Value>>,
+) -> Result<()> {
+    use PropertyWrite::{Delete, Insert, Replace, Set};
+    let key = index.definition().id.key;
+    let (old, new) = match write {
+        Insert(properties) => (None, value(properties, key)),
+        Set(changes) if changes.get(key).is_none() => return Ok(()),
+        Set(changes) | Replace(changes) => (stored(key)?, value(changes, key)),
+        Delete => (stored(key)?, None),
+    };
     let filed = |value| index.definition().id.entry_value(item.item_id(), value);
     let old = old.map(|value| filed(Cow::Owned(value)).into_owned());
     let new = new.map(|value| filed(Cow::Borrowed(value)));
@@ -179,6 +200,7 @@ fn note<I: Item, E: Engine>(
         entries.note_entering(index, item, new);
         changes.note(index.definition().id, item, old, new);
     }
+    Ok(())
 }
 
 #[inline]

@@ -2,13 +2,14 @@
 
 use super::*;
 use crate::digest::LogDigest;
-use crate::log::memory::{LogFaults, MemoryLog, MemoryLogClient, OneIn, OpenStreams};
+use crate::log::memory::{LogFaults, MemoryLog, MemoryLogClient, OpenStreams};
 use crate::log::packer::{Packer, PackerLimits};
 use crate::log::shared_log::{AppendId, EndId, LogAnswer};
 use crate::planted::assert_found;
 use crate::record::body::{Record, RecordBody};
 use crate::record::message::MessageBuilder;
 use crate::record_id::NodeId;
+use crate::seeded::OneIn;
 
 const SALT: GraphSalt = GraphSalt([7; 16]);
 const AUTHOR: Author = Author { node: NodeId(3), incarnation: 2 };

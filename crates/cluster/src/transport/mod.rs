@@ -1,0 +1,15 @@
+//! Transport: questions and answers between nodes.
+//!
+//! ```text
+//! question, answer, heartbeat ──frame──> bytes, with length, version and checksum ──transport──> the same at another node
+//! ```
+//!
+//! - [`frame`]: what travels, as bytes
+//! - [`interface`]: what a node asks of a network
+//! - [`memory`]: a network in memory, with faults from a seed
+//!
+//! A network over sockets is not here yet.
+
+pub mod frame;
+pub mod interface;
+pub mod memory;

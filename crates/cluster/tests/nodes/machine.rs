@@ -1,0 +1,278 @@
+//! Machine: a node with its directory and the files of its partitions, whose power fails where a plan says.
+
+use crate::fuse::Fuse;
+use crate::script::{NODE, SALT, Script, first_state, partitions};
+use crate::toy_partition::{SharedToyFile, ToyPartition};
+use evergraph_cluster::log::memory::{LogFaults, MemoryLog, MemoryLogClient};
+use evergraph_cluster::log::packer::PackerLimits;
+use evergraph_cluster::log::shared_log::{AppendId, SharedLog};
+use evergraph_cluster::log_position::LogPosition;
+use evergraph_cluster::node::apply::{Applier, SaveError};
+use evergraph_cluster::node::apply_error::ApplyError;
+use evergraph_cluster::node::node_loop::{NodeError, NodeEvent, NodeLoop};
+use evergraph_cluster::node::partition_store::{Installed, PartitionStore};
+use evergraph_cluster::node::{checkpoint, incarnation};
+use evergraph_cluster::record_id::{Author, NodeId};
+use evergraph_cluster::seeded::{OneIn, SeededChance};
+use evergraph_graph::id::PartitionId;
+use evergraph_graph::partition::OwnGroups;
+use evergraph_storage::io::failing::{FailingDirectory, Fault};
+use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Longer than a reader waits after its stream broke off.
+const TICK: Duration = Duration::from_millis(60);
+/// Ticks in which a node must have read what there is.
+const TICKS_MAX: usize = 300;
+
+pub type ToyNode = NodeLoop<ToyPartition, MemoryLogClient>;
+
+/// Where the power fails.
+#[derive(Clone, Copy, Debug)]
+pub enum Crash {
+    /// Before the step with this number that a partition takes, from 0.
+    InPartition(u64),
+    /// At the change with this number of the node's directory, from 1.
+    OnDisk(u64),
+}
+
+/// What came of a plan.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Outcome {
+    pub crashes: usize,
+    /// Steps of partitions after the last crash.
+    pub steps: u64,
+}
+
+/// A log, and a node that reads it.
+pub struct Machine {
+    pub log: MemoryLog,
+    writer: MemoryLogClient,
+    appended: u64,
+    pub now: Duration,
+    chance: SeededChance,
+    directory: MemoryDirectory,
+    files: BTreeMap<PartitionId, SharedToyFile>,
+}
+
+pub fn own(partition: PartitionId) -> OwnGroups {
+    OwnGroups::new(partition, partitions()).unwrap()
+}
+
+impl Machine {
+    /// A new node, and a log without messages whose streams break off and lag now and then.
+    pub fn new(seed: u64) -> Self {
+        let faults = LogFaults { lag: OneIn(3), cut: OneIn(25), ..LogFaults::default() };
+        let log = MemoryLog::new(seed, faults);
+        let created = first_state();
+        let kept = created.tables().placement().kept_by(NODE);
+        let files = kept.map(|(partition, _)| (partition, SharedToyFile::default())).collect();
+        Self {
+            writer: log.connect(),
+            log,
+            appended: 0,
+            now: Duration::ZERO,
+            chance: SeededChance::new(seed),
+            directory: MemoryDirectory::new("node"),
+            files,
+        }
+    }
+
+    /// A node that keeps no partition, and has read nothing.
+    pub fn start_empty(&self) -> ToyNode {
+        let author = Author { node: NodeId(9), incarnation: 0 };
+        NodeLoop::new(author, PackerLimits::default(), Applier::new(first_state()), self.log.connect())
+    }
+
+    /// Starts the node from its checkpoint.
+    ///
+    /// # Errors
+    /// What is wrong with what it finds.
+    pub fn start(&self, fuse: &Fuse) -> Result<ToyNode, String> {
+        let incarnation = incarnation::count_start(&self.directory).map_err(|error| error.to_string())?;
+        let state = checkpoint::read(&self.directory, SALT).map_err(|error| error.to_string())?;
+        let applier = Applier::new(state.unwrap_or_else(first_state));
+        let author = Author { node: NODE, incarnation };
+        let mut node = NodeLoop::new(author, PackerLimits::default(), applier, self.log.connect());
+        for (partition, file) in &self.files {
+            let store = ToyPartition::open(own(*partition), file, fuse);
+            node.keep(*partition, store).map_err(|error| error.to_string())?;
+        }
+        Ok(node)
+    }
+
+    /// A copy of a partition as the node has it now.
+    pub fn copy(&self, node: &mut ToyNode, partition: PartitionId, fuse: &Fuse) -> ToyPartition {
+        assert!(node.proved(partition).unwrap().is_some(), "it is published");
+        let file = self.files[&partition].borrow().clone();
+        ToyPartition::open(own(partition), &Rc::new(RefCell::new(file)), fuse)
+    }
+
+    /// The log gets another message.
+    pub fn append(&mut self, bytes: &Arc<[u8]>) {
+        self.appended += 1;
+        self.writer.append(AppendId(self.appended), Arc::clone(bytes));
+    }
+
+    /// Lets time pass until the node has applied everything that the log has.
+    ///
+    /// # Errors
+    /// Why the node stops.
+    pub fn read_all(&mut self, node: &mut ToyNode) -> Result<Vec<NodeEvent>, NodeError> {
+        let mut events = Vec::new();
+        for _ in 0..TICKS_MAX {
+            let end = self.log.messages().last().map_or(LogPosition::START, |message| message.position);
+            if node.applier().state().seen().position >= end {
+                return Ok(events);
+            }
+            self.tick(node, &mut events)?;
+        }
+        panic!("a node reads a short log in some seconds");
+    }
+
+    /// A tick passes.
+    ///
+    /// # Errors
+    /// Why the node stops.
+    pub fn tick(&mut self, node: &mut ToyNode, events: &mut Vec<NodeEvent>) -> Result<(), NodeError> {
+        self.now += TICK;
+        self.log.advance_to(self.now);
+        node.step(self.now, events)
+    }
+
+    /// Makes a checkpoint; the change of the node's directory with this number and all behind it fail.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn checkpoint(&self, node: &mut ToyNode, fails_at: Option<u64>) -> Result<(), SaveError> {
+        let failing = FailingDirectory::new(Arc::new(self.directory.clone()));
+        if let Some(nth) = fails_at {
+            failing.plan(Fault::any_change(ErrorKind::Other).nth(nth).lasting());
+        }
+        node.checkpoint(&failing)
+    }
+
+    /// The power fails: of what was not synced, any part is there at the next start.
+    pub fn cut_power(&mut self) {
+        let chance = &mut self.chance;
+        self.directory = self.directory.crash(|_| match chance.happens(OneIn(2)) {
+            true => CrashOutcome::Kept,
+            false => CrashOutcome::Lost,
+        });
+        self.files.values().for_each(|file| file.borrow_mut().cut_power(chance));
+    }
+
+    /// Appends the script, message by message, to a node that crashes as planned, makes a checkpoint after each third message,
+    /// trims the log as far as that allows, and starts anew after each crash. Compares what comes of it.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn run(mut self, script: &Script, plan: &[Crash]) -> Result<Outcome, String> {
+        let mut plan = plan.iter().copied();
+        let mut outcome = Outcome::default();
+        let crash = plan.next();
+        let (mut fuse, mut disk) = (fuse_of(crash), disk_of(crash));
+        let mut node = self.start(&fuse)?;
+        let mut waiting = script.messages.iter().enumerate();
+        let mut next = waiting.next();
+        while let Some((number, bytes)) = next {
+            if self.appended <= number as u64 {
+                self.append(bytes);
+            }
+            let has_crashed = match self.read_all(&mut node) {
+                Ok(_) if (number + 1).is_multiple_of(3) => self.save(&mut node, &mut disk, &fuse)?,
+                Ok(_) => false,
+                Err(error) if is_power_cut(&error, &fuse) => true,
+                Err(error) => return Err(error.to_string()),
+            };
+            if has_crashed {
+                outcome.crashes += 1;
+                self.cut_power();
+                let crash = plan.next();
+                (fuse, disk) = (fuse_of(crash), disk_of(crash));
+                node = self.start(&fuse)?;
+            } else {
+                next = waiting.next();
+            }
+        }
+        outcome.steps = fuse.taken();
+        fuse.mend();
+        self.compare(node, script)?;
+        Ok(outcome)
+    }
+
+    /// Makes a checkpoint, and trims the log. Whether the power failed meanwhile.
+    fn save(&mut self, node: &mut ToyNode, disk: &mut Option<u64>, fuse: &Fuse) -> Result<bool, String> {
+        match self.checkpoint(node, *disk) {
+            Ok(()) => {
+                *disk = disk.map(|nth| nth - CHANGES_OF_A_CHECKPOINT);
+                self.writer.trim(node.applier().needed_from());
+                Ok(false)
+            }
+            Err(SaveError::State(_)) if disk.is_some() => Ok(true),
+            Err(SaveError::Apply(ApplyError::Store { .. })) if fuse.has_blown() => Ok(true),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Whether the node has what follows from the script, and has it again when it starts anew.
+    fn compare(&self, mut node: ToyNode, script: &Script) -> Result<(), String> {
+        same(&mut node, script)?;
+        drop(node);
+        let mut again = self.start(&Fuse::new(None))?;
+        let mut events = Vec::new();
+        for tick in 1..TICKS_MAX as u32 {
+            again.step(self.now + TICK * tick, &mut events).map_err(|error| error.to_string())?;
+        }
+        same(&mut again, script).map_err(|wrong| format!("started anew, {wrong}"))
+    }
+}
+
+/// Changes of the node's directory that a checkpoint makes: the old new file removed, created, written, synced, renamed, the
+/// directory synced.
+pub const CHANGES_OF_A_CHECKPOINT: u64 = 6;
+
+fn fuse_of(crash: Option<Crash>) -> Fuse {
+    Fuse::new(match crash {
+        Some(Crash::InPartition(step)) => Some(step),
+        _ => None,
+    })
+}
+
+fn disk_of(crash: Option<Crash>) -> Option<u64> {
+    match crash {
+        Some(Crash::OnDisk(nth)) => Some(nth),
+        _ => None,
+    }
+}
+
+fn is_power_cut(error: &NodeError, fuse: &Fuse) -> bool {
+    matches!(error, NodeError::Apply(ApplyError::Store { .. })) && fuse.has_blown()
+}
+
+fn same(node: &mut ToyNode, script: &Script) -> Result<(), String> {
+    let state = node.applier().state();
+    if state.seen() != script.seen {
+        return Err("the node has read another log".to_owned());
+    }
+    if checkpoint::encode(state) != script.state {
+        return Err("what follows from the log differs".to_owned());
+    }
+    let kept: Vec<_> = node.applier().kept().collect();
+    for partition in kept {
+        let proved = node.proved(partition).map_err(|error| error.to_string())?;
+        let Some(store) = proved else {
+            return Err(format!("{} is not proved", own(partition)));
+        };
+        let is_published = store.installed() == Installed::all(&script.seen);
+        if store.history() != script.histories[&partition] || !is_published {
+            return Err(format!("{} differs", own(partition)));
+        }
+    }
+    Ok(())
+}

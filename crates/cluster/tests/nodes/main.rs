@@ -1,0 +1,275 @@
+//! Nodes: one that crashes at every step has what follows from the log, as one that applied it in one go.
+//!
+//! ```text
+//! script    messages of two other nodes, of every kind of record           what follows from them, in one go
+//! machine   a node on the log in memory, with partitions and a directory   crashes, starts anew, makes checkpoints, trims
+//! ```
+//!
+//! The power fails before each step that a partition takes, and at each change of the node's directory, of which any part may
+//! reach the disk. Then the node starts from its checkpoint and goes on. In the end certifier, tables and partitions are
+//! byte for byte those of the script, and are so again after one more start.
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
+
+mod fuse;
+mod machine;
+mod script;
+mod toy_partition;
+
+use evergraph_cluster::digest::{LogDigest, SeenLog};
+use evergraph_cluster::log::memory::OpenStreams;
+use evergraph_cluster::log::reader::ReadError;
+use evergraph_cluster::log_position::LogPosition;
+use evergraph_cluster::node::apply_error::ApplyError;
+use evergraph_cluster::node::node_loop::{NodeError, NodeEvent};
+use evergraph_cluster::node::replicated_state::RecordResult;
+use evergraph_cluster::planted::{Bug, with};
+use evergraph_cluster::record::body::{NewName, Record, RecordBody};
+use evergraph_cluster::record::message::{Message, MessageBuilder};
+use evergraph_cluster::record_id::{Author, NodeId};
+use evergraph_cluster::seeded::{OneIn, SeededChance};
+use evergraph_cluster::tables::cluster_tables::TableAnswer;
+use evergraph_graph::id::{LabelId, PartitionId};
+use fuse::Fuse;
+use machine::{CHANGES_OF_A_CHECKPOINT, Crash, Machine, own};
+use script::{NODE, Script};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use toy_partition::{ToyFile, ToyPartition};
+
+/// Messages of the script that is played with each crash; a checkpoint comes after each third.
+const MESSAGES: usize = 45;
+
+/// Every crash of that script.
+fn crashes(steps: u64) -> impl Iterator<Item = Crash> {
+    let changes = CHANGES_OF_A_CHECKPOINT * (MESSAGES as u64 / 3);
+    (0..steps).map(Crash::InPartition).chain((1..=changes).map(Crash::OnDisk))
+}
+
+/// A message of a barrier, by an author who has read `seen`.
+fn barrier(number: u64, seen: &SeenLog) -> Arc<[u8]> {
+    let mut builder = MessageBuilder::new(Author { node: NodeId(0), incarnation: 7 });
+    assert!(builder.push(&Record { number, body: RecordBody::Barrier }));
+    builder.finish(seen).into()
+}
+
+#[test]
+fn a_node_that_crashes_at_any_step_has_what_follows_from_the_log() {
+    let script = Script::new(1, MESSAGES);
+    let calm = Machine::new(1).run(&script, &[]).unwrap();
+    assert!(calm.steps > 80, "{calm:?}");
+    for (seed, crash) in (2..).zip(crashes(calm.steps)) {
+        let run = Machine::new(seed).run(&script, &[crash]);
+        let outcome = run.unwrap_or_else(|wrong| panic!("{crash:?}: {wrong}"));
+        assert_eq!(outcome.crashes, 1, "{crash:?}");
+    }
+}
+
+#[test]
+fn so_has_one_that_crashes_again_and_again() {
+    let mut crashed = 0;
+    for seed in 0..60 {
+        let mut chance = SeededChance::new(seed);
+        let script = Script::new(seed, 20 + chance.below(30) as usize);
+        let plan: Vec<_> = (0..5)
+            .map(|_| match chance.happens(OneIn(3)) {
+                true => Crash::OnDisk(1 + chance.below(20)),
+                false => Crash::InPartition(chance.below(80)),
+            })
+            .collect();
+        let run = Machine::new(seed).run(&script, &plan);
+        crashed += run.unwrap_or_else(|wrong| panic!("seed {seed}: {wrong}")).crashes;
+    }
+    assert!(crashed > 60, "{crashed} crashes");
+}
+
+#[test]
+fn scripts_have_records_of_every_kind() {
+    let mut kinds = [0; 10];
+    for seed in 0..20 {
+        let tally = Script::new(seed, 50).tally;
+        let of_transactions = [tally.commits, tally.conflicts, tally.too_old, tally.doubles, tally.parts];
+        let of_tables = [tally.given, tally.named, tally.indexes, tally.placed, tally.refused_by_tables];
+        for (kind, count) in kinds.iter_mut().zip(of_transactions.into_iter().chain(of_tables)) {
+            *kind += count;
+        }
+    }
+    assert!(kinds.iter().all(|count| *count > 0), "{kinds:?}");
+}
+
+#[test]
+fn planted_bugs_of_nodes_are_found() {
+    let script = Script::new(1, MESSAGES);
+    let steps = Machine::new(1).run(&script, &[]).unwrap().steps;
+    for (bug, message) in [
+        (Bug::StateSavedFirst, "copy it again"),
+        (Bug::GroupsNotSaved, "what follows from the log differs"),
+        (Bug::PartitionAheadInstalled, "is installed already"),
+        (Bug::PublishedFirst, "is installed already"),
+        (Bug::SchemaKeptFromPartitions, "of 4 differs"),
+    ] {
+        let plans = std::iter::once(Vec::new()).chain(crashes(steps).map(|crash| vec![crash]));
+        let mut runs = plans.map(|plan| Machine::new(1).run(&script, &plan));
+        match with(bug, || runs.find_map(Result::err)) {
+            Some(wrong) => assert!(wrong.contains(message), "{bug:?} is found otherwise: {wrong}"),
+            None => panic!("no crash shows {bug:?}"),
+        }
+    }
+}
+
+/// A node makes its partitions durable and crashes before it has saved the rest; the log loses the newest messages, and others
+/// take their places. The node starts again.
+fn started_on_a_log_that_lost_what_its_partitions_hold() -> Result<Vec<NodeEvent>, NodeError> {
+    let script = Script::new(3, 12);
+    let mut machine = Machine::new(3);
+    let mut node = machine.start(&Fuse::new(None)).unwrap();
+    script.messages[..6].iter().for_each(|bytes| machine.append(bytes));
+    machine.read_all(&mut node).unwrap();
+    machine.checkpoint(&mut node, None).unwrap();
+    script.messages[6..].iter().for_each(|bytes| machine.append(bytes));
+    machine.read_all(&mut node).unwrap();
+    machine.checkpoint(&mut node, Some(1)).unwrap_err();
+    machine.cut_power();
+    machine.log.lose_suffix(4, OpenStreams::BreakOff);
+    (1..=6).for_each(|number| machine.append(&barrier(number, &SeenLog::START)));
+    let mut node = machine.start(&Fuse::new(None)).unwrap();
+    let read = machine.read_all(&mut node);
+    if read.is_err() {
+        let stopped = machine.tick(&mut node, &mut Vec::new());
+        assert!(matches!(stopped, Err(NodeError::Stopped)), "{stopped:?}");
+    }
+    read
+}
+
+#[test]
+fn a_partition_that_holds_what_the_log_lost_is_not_read() {
+    let read = started_on_a_log_that_lost_what_its_partitions_hold();
+    let installed = LogPosition(12);
+    match read {
+        Err(NodeError::Apply(ApplyError::OtherLog { installed: found, .. })) => assert_eq!(found, installed),
+        other => panic!("{other:?}"),
+    }
+    let unproved = with(Bug::PartitionUnproved, started_on_a_log_that_lost_what_its_partitions_hold);
+    assert!(unproved.is_ok(), "nothing else finds it: {unproved:?}");
+}
+
+/// A node without partitions gets a copy of one from a node that has applied more. Whether both pieces of the log have commits
+/// for it, those before the copy ends and those after.
+fn copied(seed: u64) -> bool {
+    let script = Script::new(seed, 18);
+    let (mut machine, fuse) = (Machine::new(seed), Fuse::new(None));
+    let mut first = machine.start(&fuse).unwrap();
+    let mut late = machine.start_empty();
+    let partition = first.applier().kept().next().unwrap();
+    script.messages[..6].iter().for_each(|bytes| machine.append(bytes));
+    machine.read_all(&mut first).unwrap();
+    machine.read_all(&mut late).unwrap();
+    let old = machine.copy(&mut first, partition, &fuse);
+    script.messages[6..12].iter().for_each(|bytes| machine.append(bytes));
+    machine.read_all(&mut first).unwrap();
+    late.keep(partition, machine.copy(&mut first, partition, &fuse)).unwrap();
+    assert!(late.proved(partition).unwrap().is_none(), "it is ahead");
+    let again = late.keep(partition, machine.copy(&mut first, partition, &fuse));
+    assert!(matches!(again, Err(ApplyError::Kept { .. })), "{again:?}");
+    machine.read_all(&mut late).unwrap();
+    let at_the_copy = late.proved(partition).unwrap().unwrap().history();
+    assert_eq!(at_the_copy, first.proved(partition).unwrap().unwrap().history());
+    script.messages[12..].iter().for_each(|bytes| machine.append(bytes));
+    machine.read_all(&mut late).unwrap();
+    let history = late.give_up(partition).unwrap().history();
+    assert_eq!(history, script.histories[&partition]);
+    // What ends before the node's own state is of no use: the log between may be gone.
+    let behind = late.keep(partition, old);
+    assert!(matches!(behind, Err(ApplyError::Behind { .. })), "{behind:?}");
+    history.len() > at_the_copy.len() && !at_the_copy.is_empty()
+}
+
+#[test]
+fn a_copy_of_another_node_is_proved_where_it_ends_and_goes_on_from_there() {
+    let whole = (0..10).filter(|seed| copied(*seed)).count();
+    assert!(whole > 0, "no copy had commits before and after its end");
+}
+
+#[test]
+fn a_partition_of_another_log_is_refused_at_once_where_the_node_has_applied_as_much() {
+    let script = Script::new(5, 6);
+    let (mut machine, fuse) = (Machine::new(5), Fuse::new(None));
+    let mut node = machine.start(&fuse).unwrap();
+    script.messages.iter().for_each(|bytes| machine.append(bytes));
+    machine.read_all(&mut node).unwrap();
+    let partition = node.applier().kept().next().unwrap();
+    node.give_up(partition).unwrap();
+    let mut file = ToyFile::default();
+    file.forge(SeenLog { digest: LogDigest([9; 16]), ..script.seen });
+    let other = ToyPartition::open(own(partition), &Rc::new(RefCell::new(file)), &fuse);
+    let refused = node.keep(partition, other);
+    assert!(matches!(refused, Err(ApplyError::OtherLog { .. })), "{refused:?}");
+}
+
+#[test]
+fn a_node_reads_the_newest_messages_again_and_says_what_it_found_before_it_stops() {
+    let script = Script::new(7, 20);
+    let mut machine = Machine::new(7);
+    let mut node = machine.start(&Fuse::new(None)).unwrap();
+    script.messages.iter().for_each(|bytes| machine.append(bytes));
+    machine.read_all(&mut node).unwrap();
+    machine.log.lose_suffix(2, OpenStreams::GoOn);
+    (1..=2).for_each(|number| machine.append(&barrier(number, &SeenLog::START)));
+    let mut events = Vec::new();
+    let stopped = (0..300).find_map(|_| machine.tick(&mut node, &mut events).err());
+    assert!(matches!(stopped, Some(NodeError::Read(ReadError::LogChanged { .. }))), "{stopped:?}");
+    assert_eq!(node.next_step_at(), None);
+    let last = machine.log.messages().pop().unwrap();
+    let said = Message::decode(&last.bytes).unwrap();
+    assert_eq!((said.author.node, said.seen.position), (NODE, LogPosition(19)), "the first that differs");
+}
+
+#[test]
+fn an_author_of_another_log_is_answered_by_a_barrier() {
+    let script = Script::new(7, 5);
+    let mut machine = Machine::new(7);
+    let mut node = machine.start(&Fuse::new(None)).unwrap();
+    script.messages.iter().for_each(|bytes| machine.append(bytes));
+    let other = SeenLog { position: LogPosition(4), digest: LogDigest([1; 16]) };
+    machine.append(&barrier(1, &other));
+    let mut events = machine.read_all(&mut node).unwrap();
+    for _ in 0..99 {
+        machine.tick(&mut node, &mut events).unwrap();
+    }
+    let alarms = events.iter().filter(|event| matches!(event, NodeEvent::Alarm(_))).count();
+    assert_eq!(alarms, 1);
+    let answered = events.iter().filter(|event| matches!(event, NodeEvent::Appended(_))).count();
+    assert_eq!(answered, 1);
+    let last = Message::decode(&machine.log.messages().pop().unwrap().bytes).unwrap();
+    let bodies: Vec<_> = last.records.into_iter().map(|record| record.body).collect();
+    assert_eq!((last.author.node, bodies), (NODE, vec![RecordBody::Barrier]));
+}
+
+#[test]
+fn an_author_learns_what_became_of_its_records_by_applying_them() {
+    let mut machine = Machine::new(8);
+    let mut node = machine.start(&Fuse::new(None)).unwrap();
+    let name = RecordBody::Name { name: NewName::Label("Person".into()), touches: Vec::new() };
+    let (label, partition) = (LabelId(0), PartitionId(2));
+    let rows = || RecordBody::Rows { label, partition, touches: Vec::new() };
+    let asked: Vec<_> =
+        [name, rows(), rows()].into_iter().map(|body| node.push(body, machine.now).unwrap()).collect();
+    let end = node.ask_for_end();
+    let mut events = Vec::new();
+    for _ in 0..99 {
+        machine.tick(&mut node, &mut events).unwrap();
+    }
+    let applied = events.iter().filter_map(|event| match event {
+        NodeEvent::Applied(applied) => Some(&applied.records),
+        _ => None,
+    });
+    let records: Vec<_> = applied.flatten().collect();
+    assert_eq!(records.iter().map(|record| record.id).collect::<Vec<_>>(), asked);
+    let given = |at: usize| match records[at].result {
+        RecordResult::Table(TableAnswer::Rows(Ok(range))) => range,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((given(1).first, given(2).first), (0, 256));
+    let ends = events.iter().filter(|event| matches!(event, NodeEvent::End { id, .. } if *id == end));
+    assert_eq!(ends.count(), 1);
+}

@@ -153,7 +153,11 @@ impl FileCheck<'_> {
                     let newest = records.iter().map(|record| record.stamp.timestamp()).max();
                     after = newest.unwrap_or(after);
                 }
-                Err((offset, problem)) => report.take_in(self.corrupt(batch.place, offset, problem))?,
+                Err((offset, problem)) => {
+                    report.take_in(self.corrupt(batch.place, offset, problem))?;
+                    // What it did is unknown, so that the next one is not judged by what was there before it.
+                    stamps.clear();
+                }
             }
         }
         Ok(())

@@ -225,7 +225,8 @@ mod tests {
         BlockwisePayload::new((place, HEADER), &short, Some(&checked)).unwrap();
         assert!(checked.is_whole());
         short[HEADER_BYTES + 3] ^= 1;
-        let front = BlockwisePayload::new((place, HEADER), &short, Some(&CheckedBlocks::default()));
+        let checked = CheckedBlocks::default();
+        let front = BlockwisePayload::new((place, HEADER), &short, Some(&checked));
         assert_eq!(front.unwrap_err().0, HEADER_BYTES as u64);
     }
 }

@@ -123,6 +123,21 @@ fn records_that_do_not_follow_from_each_other_are_named_by_file_and_place() {
     }
 }
 
+/// Each later run of the segment repeated the finding, at its own place.
+#[test]
+fn a_run_behind_one_that_does_not_follow_is_not_blamed_for_it() {
+    let memory = MemoryDirectory::new("db");
+    let database = NaiveDatabase::open(Arc::new(memory.clone())).unwrap();
+    let id = segment_ids()[0];
+    for (number, operation) in [(3, Operation::Delete), (3, Operation::Set), (4, Operation::Delete)] {
+        database.commit_record(id, key(id, number), operation).unwrap();
+        database.checkpoint().unwrap();
+    }
+    let report = check(&memory.power_cut());
+    let found = report.findings.iter().filter(|finding| finding.problem.contains("Set follows Delete"));
+    assert_eq!(found.count(), 1, "{report:?}");
+}
+
 #[test]
 fn a_missing_a_short_and_an_empty_file_are_named() {
     let whole = database();

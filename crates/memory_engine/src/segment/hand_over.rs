@@ -313,15 +313,27 @@ mod tests {
         timeline.keep_from_now();
         let segment = Segment::new(Timestamp::ZERO, EdgeBody::empty());
         let [first, second, third] = [5, 4, 3].map(|neighbor| insert(&segment, &timeline, 1, &[neighbor]));
-        assert!(matches!(segment.merge(&timeline), MergeOutcome::Nothing), "the horizon is older");
+        assert!(
+            matches!(segment.merge(MergeTurn::OnlyIfFree, &timeline), MergeOutcome::Nothing),
+            "the horizon is older"
+        );
         assert_eq!(list(&segment, 1, first), [5]);
         timeline.raise_horizon(second);
-        assert!(matches!(segment.merge(&timeline), MergeOutcome::Done { retained: false, merged: 2, .. }));
+        assert!(matches!(
+            segment.merge(MergeTurn::OnlyIfFree, &timeline),
+            MergeOutcome::Done { retained: false, merged: 2, .. }
+        ));
         assert_eq!(segment.load().layer.base, second);
-        assert!(matches!(segment.merge(&timeline), MergeOutcome::Nothing), "what is left is newer");
+        assert!(
+            matches!(segment.merge(MergeTurn::OnlyIfFree, &timeline), MergeOutcome::Nothing),
+            "what is left is newer"
+        );
         timeline.begin_exactly(second, Duration::ZERO, || ()).unwrap();
         timeline.raise_horizon(third);
-        assert!(matches!(segment.merge(&timeline), MergeOutcome::Done { retained: true, merged: 1, .. }));
+        assert!(matches!(
+            segment.merge(MergeTurn::OnlyIfFree, &timeline),
+            MergeOutcome::Done { retained: true, merged: 1, .. }
+        ));
         assert_eq!((list(&segment, 1, second), list(&segment, 1, third)), (vec![4, 5], vec![3, 4, 5]));
     }
 

@@ -21,6 +21,9 @@
 //! in list      Insert in 1 .. 40         Delete in 41 .. 60        gap from 61 on
 //! the edge     is not there: the in list is known through 60
 //! ```
+//!
+//! Commits of files overlap, so that often neither side is older for sure. Then the newer file is believed if it says that the edge
+//! is there; if it says that it is not, the two contradict each other, which is counted.
 
 use crate::durable::salvage::gaps::{Age, GapNumber, HidingGap};
 use crate::durable::salvage::record::{RecordSide, SavedRecord, SavedValue};
@@ -28,6 +31,7 @@ use crate::format::operation::RecordOperation;
 use evergraph_graph::id::KeyId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
+use std::cmp::Reverse;
 
 /// The gaps that may hide records of an item on both sides, each newest first; those of a vertex are `own`.
 pub(super) struct HidingGaps<'g> {
@@ -44,6 +48,8 @@ pub(super) struct HidingGaps<'g> {
 struct SideState {
     /// Whether it is there; `None` if no record says anything.
     is_there: Option<bool>,
+    /// The file of the record that says so.
+    age: Option<Age>,
     /// The last commit that the record may be of which says so.
     last_ts: Option<Timestamp>,
     /// Of the gaps before that, the one whose commits go back furthest.
@@ -84,6 +90,8 @@ pub(super) fn presence_of(records: &[SavedRecord], hidden: &HidingGaps<'_>, has_
         Some(true) => Presence::Stale(gap.number),
         _ => Presence::Unknown,
     };
+    let older = Age(u32::MAX);
+    let newness = |side: SideState| Reverse(side.age.unwrap_or(older));
     let are_contrary = sure(own.is_there) != sure(in_list.is_there);
     match (own.gap, in_list.gap) {
         (None, None) if are_contrary => Presence::Contradicted,
@@ -92,8 +100,12 @@ pub(super) fn presence_of(records: &[SavedRecord], hidden: &HidingGaps<'_>, has_
         (Some(own_gap), Some(in_gap)) => match (own.may_be_newer(&in_list), in_list.may_be_newer(&own)) {
             (false, false) if are_contrary => Presence::Contradicted,
             (false, true) => before(in_list, in_gap),
-            // Files whose commits overlap: the later ones are more likely newer.
-            (true, true) if in_list.last_ts > own.last_ts => before(in_list, in_gap),
+            (true, true) if are_contrary => {
+                let (newer, gap) =
+                    if newness(in_list) > newness(own) { (in_list, in_gap) } else { (own, own_gap) };
+                let is_told = newness(in_list) != newness(own) && newer.is_there == Some(true);
+                if is_told { Presence::Stale(gap.number) } else { Presence::Contradicted }
+            }
             _ => before(own, own_gap),
         },
     }
@@ -111,6 +123,7 @@ fn side_state(records: &[SavedRecord], side: RecordSide, hidden: &HidingGaps<'_>
     let is_before = |gap: &&HidingGap| first.is_none_or(|first| gap.age <= first.age);
     SideState {
         is_there: first.map(|first| first.operation != RecordOperation::Delete),
+        age: first.map(|first| first.age),
         last_ts: first.map(|first| first.timestamp),
         gap: furthest(mine.iter().filter(hides).filter(is_before)),
     }
@@ -176,7 +189,7 @@ pub(super) fn properties_of(records: Vec<SavedRecord>, hidden: &HidingGaps<'_>) 
         }
     }
     if !saved.is_whole {
-        saved.gap = saved.gap.or(hidden.own.first().map(|gap| gap.number));
+        saved.gap = saved.gap.or(furthest(hidden.own.iter()).map(|gap| gap.number));
     }
     saved.values.sort_unstable_by_key(|(key, _)| *key);
     saved
@@ -251,10 +264,18 @@ mod tests {
         // Commits of files overlap, and gaps go back before them.
         let early = HidingGap { first_ts: Timestamp(10), ..gap(3, 7) };
         let deleted = SavedRecord { timestamp: Timestamp(65), ..record(4, InList, Delete, &[]) };
-        assert_eq!(presence(&[deleted, out_inserted.clone()], &[early], &[early]), Presence::Unknown);
-        let inserted = SavedRecord { timestamp: Timestamp(65), ..out_inserted.clone() };
+        assert_eq!(
+            presence(&[deleted.clone(), out_inserted.clone()], &[early], &[early]),
+            Presence::Contradicted
+        );
+        // A newer file may name an earlier last commit than an older one does.
+        let inserted = record(3, Own, Insert, &[]);
+        let gaps = [HidingGap { age: Age(3), ..early }];
+        assert_eq!(presence(&[inserted, deleted.clone()], &gaps, &gaps), Presence::Stale(7));
+        let gone = record(3, Own, Delete, &[]);
+        let there = SavedRecord { operation: Insert, ..deleted };
+        assert_eq!(presence(&[gone, there], &gaps, &gaps), Presence::Contradicted);
         let deleted = record(4, InList, Delete, &[]);
-        assert_eq!(presence(&[inserted, deleted.clone()], &[early], &[early]), Presence::Stale(7));
         // Both are known through one commit.
         assert_eq!(presence(&[out_inserted, deleted], &longer, &longer), Presence::Contradicted);
     }

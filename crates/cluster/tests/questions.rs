@@ -121,6 +121,9 @@ impl Node {
             }
         }
         for admitted in admitted {
+            // The refusal comes when who asked has given up: it is seen here alone.
+            let is_too_late = matches!(&admitted, Admitted::Refused(_, RefusalReason::TooLate));
+            tally.too_late += u64::from(is_too_late);
             self.answer(admitted);
         }
         outcomes.extend(self.open.overdue(now));
@@ -190,7 +193,7 @@ fn play(seed: u64, tally: &mut Tally) {
                 tally.answered += 1;
             }
             Some(Err(RefusalReason::TooOld)) => tally.too_old += 1,
-            Some(Err(RefusalReason::TooLate)) => tally.too_late += 1,
+            Some(Err(RefusalReason::TooLate)) => {}
             Some(Err(RefusalReason::Busy)) => tally.busy += 1,
             Some(Err(RefusalReason::OtherLog)) => {
                 let is_of_last = |node: NodeId| node.0 == NODES - 1;

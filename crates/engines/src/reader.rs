@@ -104,12 +104,25 @@ pub fn open_reader(directory: Arc<dyn Directory>, options: &OpenOptions) -> Resu
 /// # Errors
 /// `not_found` if there is no database; `invalid` for an engine that isn't known; `corrupt`, `io`.
 pub fn engine_of(directory: &dyn Directory) -> Result<EngineKind> {
+    let manifest = manifest_of(directory)?;
+    Ok(EngineKind::named(&manifest.engine).expect("a manifest is read if its engine is known"))
+}
+
+/// Whether the database of `directory` may have notes of an owner, by its last checkpoint. If not, it has none, unless it got its
+/// first owner since.
+///
+/// # Errors
+/// As [`engine_of`].
+pub fn may_have_notes(directory: &dyn Directory) -> Result<bool> {
+    Ok(manifest_of(directory)?.notes.is_some())
+}
+
+fn manifest_of(directory: &dyn Directory) -> Result<Manifest> {
     if !directory.exists(FILE_NAME)? {
         let text = format!("there is no database in {}", directory.location().display());
         return Err(Error::new(ErrorKind::NotFound, text));
     }
-    let manifest = Manifest::read(directory, AnyEngine::opens)?;
-    Ok(EngineKind::named(&manifest.engine).expect("a manifest is read if its engine is known"))
+    Ok(Manifest::read(directory, AnyEngine::opens)?)
 }
 
 /// Which processes have the database of `directory` open. Nothing is changed there.

@@ -107,6 +107,17 @@ impl Database {
     pub fn engine_at(path: impl AsRef<Path>) -> Result<EngineKind> {
         reader::engine_of(&existing(path.as_ref())?)
     }
+
+    /// Whether the database at `path`, which any process may have open, may have [notes of an owner](crate::ownership::Ownership):
+    /// it has or had one. Opening it tells which.
+    ///
+    /// Cost: its manifest is read.
+    ///
+    /// # Errors
+    /// As [`Database::engine_at`].
+    pub fn may_have_notes_at(path: impl AsRef<Path>) -> Result<bool> {
+        reader::may_have_notes(&existing(path.as_ref())?)
+    }
 }
 
 #[cfg(test)]

@@ -146,6 +146,12 @@ pub fn read(folder: &Path) -> Result<Option<FoundStatus>> {
     }))
 }
 
+/// Whether a replica ever ran in `folder`. What is made of one by a backup or a conversion has its notes, and no status.
+#[must_use]
+pub fn is_there(folder: &Path) -> bool {
+    folder.join(STATUS_NAME).exists()
+}
+
 /// Asks the replica of the database in `folder` to stop, and waits for that.
 ///
 /// # Errors
@@ -247,11 +253,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         assert_eq!(read(folder).unwrap(), None);
+        assert!(!is_there(folder));
         assert_eq!(stop(folder, Duration::ZERO).unwrap_err().kind(), ErrorKind::NotFound);
         let file = StatusFile::hold(folder).unwrap();
         file.write(&status(ReplicaState::Following)).unwrap();
         let found = read(folder).unwrap().unwrap();
         assert_eq!((found.life, found.pid), (ReplicaLife::Running, std::process::id()));
+        assert!(is_there(folder));
         assert_eq!(found.status, status(ReplicaState::Following));
         assert_eq!(StatusFile::hold(folder).unwrap_err().kind(), ErrorKind::Busy);
         drop(file);

@@ -3,7 +3,7 @@
 use crate::ddl::catalogue;
 use crate::support::rules;
 use evergraph_replica::mapping::check::{Finding, Severity, check};
-use evergraph_replica::mapping::server_state::ServerState;
+use evergraph_replica::mapping::server_state::{IdleSlot, ServerState};
 use evergraph_replica::source::catalogue::{Operations, Publication, PublishedTable};
 
 fn server() -> ServerState {
@@ -22,6 +22,7 @@ fn server() -> ServerState {
         encoding: "UTF8".into(),
         is_read_only: false,
         has_rds_role: false,
+        idle_slots: Vec::new(),
     }
 }
 
@@ -250,10 +251,46 @@ fn a_server_with_the_role_of_amazon_rds_is_mended_by_membership() {
 
 #[test]
 fn the_servers_answer_is_read_as_a_state() {
-    let cells = ["150018", "logical", "10", "0", "10", "0", "ann", "shop", "t", "t", "f", "UTF8", "f", "f"];
+    let mut cells =
+        ["150018", "logical", "10", "0", "10", "0", "ann", "shop", "t", "t", "f", "UTF8", "f", "f", ""];
     assert_eq!(ServerState::from_row(&row(&cells)), Some(server()));
-    assert_eq!(ServerState::from_row(&row(&cells[..13])), None);
-    assert_eq!(ServerState::from_row(&row(&["x"; 14])), None);
+    assert_eq!(ServerState::from_row(&row(&cells[..14])), None);
+    assert_eq!(ServerState::from_row(&row(&["x"; 15])), None);
+    cells[14] = "evergraph_shop_1 4096,mine 0";
+    let idle_slots = vec![
+        IdleSlot { name: "evergraph_shop_1".into(), kept_bytes: 4096 },
+        IdleSlot { name: "mine".into(), kept_bytes: 0 },
+    ];
+    assert_eq!(ServerState::from_row(&row(&cells)), Some(ServerState { idle_slots, ..server() }));
+    cells[14] = "mine";
+    assert_eq!(ServerState::from_row(&row(&cells)), None);
+}
+
+/// Nobody noticed the slots of replicas whose folders were removed, until the disk was full of log.
+#[test]
+fn slots_of_replicas_that_nobody_reads_are_told_with_the_log_that_they_keep() {
+    let catalogue = catalogue("CREATE TABLE t (a int PRIMARY KEY);");
+    let rules = rules("[[table]]\ntable = 't'\nlabel = 'T'\n");
+    let slot = |name: &str| IdleSlot { name: name.into(), kept_bytes: 3 << 20 };
+    let idle_slots = vec![slot("evergraph_shop_1234abcd"), slot("of_somebody_else")];
+    let found = check(&rules, &catalogue, &ServerState { idle_slots, ..server() }, "graph");
+    let [idle, publication] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(idle.severity, Severity::Warning);
+    assert!(idle.cause.contains("\"evergraph_shop_1234abcd\"") && idle.cause.contains("3.0 MiB"), "{idle}");
+    assert_eq!(idle.remedy.as_deref(), Some("SELECT pg_drop_replication_slot('evergraph_shop_1234abcd')"));
+    assert!(publication.cause.contains("there is no publication"), "{publication}");
+}
+
+/// Done from top to bottom, the publication came first, and updates failed until the identity was there.
+#[test]
+fn the_publication_comes_last_behind_the_identities_that_it_needs() {
+    let catalogue = catalogue("CREATE TABLE t (a int NOT NULL UNIQUE);");
+    let rules = rules("[[table]]\ntable = 't'\nlabel = 'T'\nid = 'a'\n");
+    let found = check(&rules, &catalogue, &server(), "graph");
+    let remedies: Vec<&str> = found.iter().filter_map(|finding| finding.remedy.as_deref()).collect();
+    let [identity, publication] = remedies[..] else { panic!("{found:?}") };
+    assert!(identity.contains("REPLICA IDENTITY USING INDEX"), "{identity}");
+    assert!(publication.starts_with("CREATE PUBLICATION"), "{publication}");
 }
 
 #[test]

@@ -37,6 +37,7 @@ fn plan_of(name: &str, catalogue: &Catalogue) -> Plan {
         encoding: "UTF8".into(),
         is_read_only: false,
         has_rds_role: false,
+        idle_slots: Vec::new(),
     };
     let found = check(&rules, catalogue, &server, "graph");
     let causes: Vec<&str> = found.iter().map(|finding| finding.cause.as_str()).collect();

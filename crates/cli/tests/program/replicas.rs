@@ -125,6 +125,8 @@ fn a_replica_is_copied_follows_is_verified_and_detached() {
     shop.query("INSERT INTO customer VALUES (3, 'Cem', true); UPDATE orders SET customer_id = 3 WHERE id = 2; DELETE FROM order_item WHERE order_id = 1 AND product_id = 2");
     let ran = run_until_now(&shop, &folder, &following).succeeded();
     assert!(ran.out.starts_with("shop.eg has what the source had at "), "{ran:?}");
+    let kept = format!("/{} keeps its log for the slot evergraph_{}_", shop.name, shop.name);
+    assert!(ran.out.contains(&kept) && ran.out.contains("`evergraph replica detach`"), "{ran:?}");
     assert_eq!(one(&folder, "g.V().has('Customer', 'name', 'Cem').in('CUSTOMER').count()"), "1");
     assert_eq!(one(&folder, "g.E().hasLabel('ORDER_ITEM').count()"), "2");
     let write = ["query", "shop.eg", "g.addV('Customer')"];
@@ -180,8 +182,12 @@ fn a_replica_in_the_background_is_told_about_measured_and_stopped() {
         folder.run(&status).succeeded().out.contains("state         following\n")
     });
     folder.run(&["query", "shop.eg", "g.V().count()"]).failed(8, &["open in process"]);
-    shop.run(&folder, &[&["replica", "verify", "shop.eg"], &following[..]].concat())
-        .failed(8, &["open in process"]);
+    let stop_first = ["`evergraph replica stop shop.eg`", "open in process"];
+    for command in ["verify", "run", "resync"] {
+        let arguments = [&["replica", command, "shop.eg"], &following[..]].concat();
+        shop.run(&folder, &arguments).failed(8, &stop_first);
+    }
+    shop.run(&folder, &["replica", "detach", "shop.eg", "--source", &url]).failed(8, &stop_first);
 
     // Without a word, and again.
     replica.kill();
@@ -291,6 +297,8 @@ fn a_pause_says_what_to_do_and_a_resync_is_the_way_out() {
     let resync = [&["replica", "resync", "shop.eg"], &following[..]].concat();
     let done = shop.run(&folder, &resync).succeeded().out;
     assert!(done.starts_with("shop.eg was copied anew"), "{done}");
+    let next = format!("\n  evergraph replica run shop.eg --source '{url}' --mapping shop.toml\n");
+    assert!(done.ends_with(&next), "{done}");
     assert_eq!(one(&folder, "g.V().hasLabel('Customer').count()"), "3");
     let slots = "SELECT count(*)::text FROM pg_replication_slots WHERE database = current_database()";
     assert_eq!(shop.query(slots)[0][0].as_deref(), Some("1"), "the old slot is dropped");

@@ -25,7 +25,7 @@ use crate::follow::known_marks::KnownMarks;
 use crate::follow::known_tables::known_part;
 use crate::follow::mark_changes::{MarkChanges, mark_changes, planned_marks};
 use crate::follow::marks_note::{MARKS_NOTE, encode, marks_of};
-use crate::follow::options::{DEFAULT_PUBLICATION, ReplicaOptions, slot_name};
+use crate::follow::options::{DEFAULT_PUBLICATION, ReplicaOptions};
 use crate::follow::progress::SourceNames;
 use crate::follow::source_objects::{PublicationOutcome, drop_publication, drop_slot};
 use crate::follow::unfilled_columns::UnfilledColumns;
@@ -40,6 +40,7 @@ use crate::source::catalogue::Catalogue;
 use crate::source::contract::SourceIdentity;
 use crate::source::error::SourceError;
 use crate::source::replica_source::{ExportedSlot, ReplicaSource};
+use crate::source::slot_state::slot_name;
 use crate::source::slot_wait::SlotWait;
 
 /// How often a copy begins anew because the source's tables changed while its slot was made.

@@ -4,7 +4,7 @@
 //! system, database     the same, or pause
 //! timeline             the same, or one that went on from behind our position
 //! end of the log       not before our position
-//! slot                 there, with its log, not confirmed beyond our position: somebody else read from it then; and not
+//! slot                 there, with its log, not confirmed beyond our position: another database follows by it then; and not
 //!                      less than it was: it is that of an older state then, see slot_note
 //! catalogue            see known_tables, mark_changes and column_order
 //! ```
@@ -14,6 +14,7 @@ use std::sync::Arc;
 use evergraph::ownership::Ownership;
 use evergraph_files::import::mapping::table::TableRule;
 use evergraph_graph::error::{Error, ErrorKind};
+use postgres_protocol::escape::escape_literal;
 
 use crate::follow::added_columns::{ADDED_NOTE, AddedColumns};
 use crate::follow::column_order::{misplaced_pause, remade_pause};
@@ -366,14 +367,24 @@ impl Followed {
         // We confirm what our note says once that is durable. The slot never goes beyond it by itself.
         if let Some(confirmed) = state.confirmed_lsn.filter(|confirmed| *confirmed > position.end) {
             let cause = format!(
-                "the replication slot {slot:?} was confirmed up to {confirmed}, beyond {}, which is here: somebody else \
-                 read from it, or this database was restored to an older state",
+                "the replication slot {slot:?} was confirmed up to {confirmed}, beyond {}, which is here: another database, perhaps \
+                 a copy of this one, follows by this slot, or this one was restored from a backup",
                 position.end
             );
-            return Err(Pause::resync(cause).into());
+            return Err(Pause::new(cause, shared_slot_remedy(slot)).into());
         }
         Ok(())
     }
+}
+
+/// What to do where `slot` may be that of another database as well: nothing drops it then, before a person has.
+#[must_use]
+pub fn shared_slot_remedy(slot: &str) -> String {
+    format!(
+        "if another database follows by it, let this one go by `evergraph replica detach --forget-source`, and follow in a new \
+         folder, which gets a slot of its own; if none does, drop it by SELECT pg_drop_replication_slot({}), and {RESYNC}",
+        escape_literal(slot)
+    )
 }
 
 /// Whether `identity` is that of the database that `origin` names.

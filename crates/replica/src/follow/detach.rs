@@ -1,4 +1,7 @@
 //! Detach: a database that follows becomes an ordinary one, and its source forgets it; or another replica takes its place.
+//!
+//! A slot that another database may follow by is not dropped: one that is confirmed beyond what is here, and that of a backup or a
+//! converted copy, in whose folder no replica ran.
 
 use evergraph::Database;
 use evergraph::ownership::Ownership;
@@ -6,12 +9,15 @@ use evergraph_graph::error::{Error, ErrorKind, Result};
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 use crate::follow::begin::{FoundReplica, find};
-use crate::follow::connect::write_note;
+use crate::follow::connect::{shared_slot_remedy, write_note};
 use crate::follow::following_note::{FOLLOWING_NOTE, FollowingNote, PublicationOrigin};
 use crate::follow::source_objects::{PublicationOutcome, SlotOutcome, drop_publication, drop_slot};
+use crate::lsn::Lsn;
 use crate::position::{Origin, POSITION_NOTE, Position};
 use crate::source::error::SourceResult;
 use crate::source::replica_source::ReplicaSource;
+use crate::source::slot_state::SlotState;
+use crate::status_file;
 
 /// What a slot is called for people, before its name.
 const SLOT: &str = "the replication slot";
@@ -46,8 +52,9 @@ pub struct LeftAtSource {
 /// A publication goes only if the replica made it, and no other slot of the source's database decodes.
 ///
 /// # Errors
-/// `invalid` if it follows nothing, or `source` is another database or another server than it follows; those of a source that
-/// does not answer or refuses the log-in: nothing has happened then. `busy` if a replica has it; those of a commit.
+/// `invalid` if it follows nothing, or `source` is another database or another server than it follows; with a source also if
+/// the database [is a copy](is_copy), or its slot is confirmed beyond what is here: another one may follow by it. Those of a source
+/// that does not answer or refuses the log-in. Nothing has happened then. `busy` if a replica has it; those of a commit.
 pub fn detach(database: &Database, source: Option<&mut dyn ReplicaSource>) -> Result<Detached> {
     let (ownership, detached) = leave(database, source, IfOther::Refuse)?;
     ownership.release()?;
@@ -59,7 +66,7 @@ pub fn detach(database: &Database, source: Option<&mut dyn ReplicaSource>) -> Re
 /// server, both are.
 ///
 /// # Errors
-/// Those of [`check_replica`]; `busy` if a replica has it; those of a commit.
+/// Those of [`check_replica`] and [`check_slot`]; `busy` if a replica has it; those of a commit.
 pub fn abandon(database: &Database, source: &mut dyn ReplicaSource) -> Result<Detached> {
     check_replica(database)?;
     leave(database, Some(source), IfOther::DropSlot).map(|(_, detached)| detached)
@@ -82,6 +89,60 @@ pub fn check_replica(database: &Database) -> Result<()> {
     }
 }
 
+/// Refuses to give up the slot of `database` at `source` where another database may follow by it: what is here is a
+/// [copy](is_copy), or the slot is confirmed beyond it.
+///
+/// # Errors
+/// `invalid`, with what to do; `corrupt` if a note cannot be read; those of the source.
+pub fn check_slot(database: &Database, source: &mut dyn ReplicaSource) -> Result<()> {
+    let FoundReplica::Following(origin, _) = find(database)? else { return Ok(()) };
+    let name = database.source().unwrap_or_default();
+    match reach_of_following(source, &origin, &KnownHere::of(database)?, &name)? {
+        Reach::Shared(cause) => Err(shared(&cause, &origin.slot)),
+        _ => Ok(()),
+    }
+}
+
+/// Whether `database` has what a replica noted in it behind the first copy, and no replica ran in its folder: a backup, or what was
+/// converted of one. It goes on by the slot of the original, which may do so, too.
+///
+/// # Errors
+/// `corrupt` if a note cannot be read; `invalid` if another program follows something with the database.
+pub fn is_copy(database: &Database) -> Result<bool> {
+    let is_replica = matches!(find(database)?, FoundReplica::Following(..));
+    Ok(is_replica && database.path().is_some_and(|path| !status_file::is_there(path)))
+}
+
+/// What a copy of a replica says of the original.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReplicaCopy {
+    /// What that follows.
+    pub source: String,
+    /// Its slot.
+    pub slot: String,
+    /// Its publication.
+    pub publication: String,
+    /// Up to here the copy has what the source has.
+    pub position: Lsn,
+}
+
+impl ReplicaCopy {
+    /// What `database` says, if it [is a copy](is_copy) of a replica whose tables were copied.
+    ///
+    /// # Errors
+    /// As [`is_copy`].
+    pub fn of(database: &Database) -> Result<Option<Self>> {
+        let KnownHere { position, is_copy } = KnownHere::of(database)?;
+        let (true, Some(position), FoundReplica::Following(origin, _)) = (is_copy, position, find(database)?)
+        else {
+            return Ok(None);
+        };
+        let Origin { slot, publication, .. } = origin;
+        let source = database.source().unwrap_or_default();
+        Ok(Some(Self { source, slot, publication, position: position.end }))
+    }
+}
+
 /// What to do where a source is another database than a replica's, or another server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum IfOther {
@@ -97,6 +158,8 @@ enum Reach {
     Slot(String),
     /// Nothing, since it is another server, or may be.
     Elsewhere(String),
+    /// Nothing, since another database may follow by the slot.
+    Shared(String),
     Nothing(String),
 }
 
@@ -105,8 +168,28 @@ impl Reach {
     fn cause(self) -> String {
         match self {
             Self::All => String::new(),
-            Self::Slot(cause) | Self::Elsewhere(cause) | Self::Nothing(cause) => cause,
+            Self::Slot(cause) | Self::Elsewhere(cause) | Self::Shared(cause) | Self::Nothing(cause) => cause,
         }
+    }
+}
+
+/// What is here of a database that follows.
+struct KnownHere {
+    /// `None` before the first commit.
+    position: Option<Position>,
+    is_copy: bool,
+}
+
+impl KnownHere {
+    fn of(database: &Database) -> Result<Self> {
+        let position = database.snapshot().note(POSITION_NOTE).map(|bytes| Position::decode(&bytes));
+        let position = position.transpose().map_err(|error| {
+            Error::new(
+                ErrorKind::Corrupt,
+                format!("read the note {POSITION_NOTE:?} of the database: {error}"),
+            )
+        })?;
+        Ok(Self { position, is_copy: is_copy(database)? })
     }
 }
 
@@ -124,15 +207,29 @@ fn leave(
     let Some(name) = database.source() else {
         return Err(Error::invalid("the database follows nothing"));
     };
+    let is_copy = is_copy(database)?;
+    // Its source is not even asked: what can be reached there is the original's.
+    if let (true, IfOther::Refuse, Some(note), Some(_)) = (is_copy, if_other, &note, &source) {
+        return Err(Error::invalid(format!(
+            "this is a copy of a replica of {name}, and the replication slot {:?} is that of the original: --forget-source in place \
+             of --source makes the copy an ordinary database, and leaves the source alone; to follow by that slot in place of the \
+             original: `evergraph replica run`",
+            note.slot
+        )));
+    }
     let ownership = database.own(&name)?;
     let mut detached = Detached { source: name.clone(), ..Detached::default() };
     let Some(note) = note else { return Ok((ownership, detached)) };
     let mut source = source;
     let reach = match source.as_deref_mut() {
+        None if is_copy => Reach::Shared(
+            "the source was not asked; this was a copy of a replica, and the original may follow by it"
+                .to_owned(),
+        ),
         None => Reach::Nothing("the source was not asked".to_owned()),
         Some(source) => {
             let found = match &origin {
-                Some(origin) => reach_of_following(source, origin, timeline_of(database)?, &name),
+                Some(origin) => reach_of_following(source, origin, &KnownHere::of(database)?, &name),
                 None => reach_of_begun(source, &note, &name),
             };
             match found {
@@ -150,6 +247,7 @@ fn leave(
         }
     };
     match (&reach, if_other) {
+        (Reach::Shared(cause), _) if source.is_some() => return Err(shared(cause, &note.slot)),
         (Reach::Slot(cause), IfOther::Refuse) => {
             return Err(Error::invalid(format!("{name} cannot be detached: {cause}")));
         }
@@ -166,20 +264,16 @@ fn leave(
     Ok((ownership, detached))
 }
 
-/// The source's timeline when the newest commit here was made; `None` before the first.
-fn timeline_of(database: &Database) -> Result<Option<u32>> {
-    let Some(bytes) = database.snapshot().note(POSITION_NOTE) else { return Ok(None) };
-    let position = Position::decode(&bytes).map_err(|error| {
-        Error::new(ErrorKind::Corrupt, format!("read the note {POSITION_NOTE:?} of the database: {error}"))
-    })?;
-    Ok(Some(position.timeline))
+/// Why the slot `slot` stays, and what to do.
+fn shared(cause: &str, slot: &str) -> Error {
+    Error::invalid(format!("{cause}, so that the slot is not dropped: {}", shared_slot_remedy(slot)))
 }
 
-/// What may be dropped of a replica that follows `origin`, has something of the `timeline`, and calls its source `name`.
+/// What may be dropped of a replica that follows `origin`, has what `here` says, and calls its source `name`.
 fn reach_of_following(
     source: &mut dyn ReplicaSource,
     origin: &Origin,
-    timeline: Option<u32>,
+    here: &KnownHere,
     name: &str,
 ) -> SourceResult<Reach> {
     let (identity, place) = (source.identity()?, source.place());
@@ -187,19 +281,43 @@ fn reach_of_following(
         return Ok(Reach::Elsewhere(format!("{place} is another system")));
     }
     // Such as the server from before a failover, which has the same system and databases.
+    let timeline = here.position.map(|position| position.timeline);
     if let Some(timeline) = timeline.filter(|timeline| identity.timeline < *timeline) {
         let now = identity.timeline;
         return Ok(Reach::Elsewhere(format!(
             "{place} is on timeline {now}, and it followed timeline {timeline}"
         )));
     }
+    let slot = source.slot_state(&origin.slot)?;
+    if let Some(cause) = slot.as_ref().and_then(|state| sharing(state, &origin.slot, here)) {
+        return Ok(Reach::Shared(cause));
+    }
     if identity.database != origin.database {
         return Ok(Reach::Slot(other_database(&origin.database, &identity.database)));
     }
-    if place != name && source.slot_state(&origin.slot)?.is_none() {
+    if place != name && slot.is_none() {
         return Ok(no_slot(&place, name));
     }
     Ok(Reach::All)
+}
+
+/// Why another database may follow by the slot `slot`, which the source says `state` of.
+fn sharing(state: &SlotState, slot: &str, here: &KnownHere) -> Option<String> {
+    // A replica confirms what its note says.
+    let confirmed = state
+        .confirmed_lsn
+        .filter(|confirmed| here.position.is_some_and(|position| *confirmed > position.end));
+    match (confirmed, here.position) {
+        (Some(confirmed), Some(position)) => Some(format!(
+            "the replication slot {slot:?} was confirmed up to {confirmed}, beyond {}, which is here: another database, perhaps a \
+             copy of this one, follows by it, or this one was restored from a backup",
+            position.end
+        )),
+        _ if here.is_copy => Some(format!(
+            "this is a copy of a replica, in whose folder none has run, and the replication slot {slot:?} is that of the original"
+        )),
+        _ => None,
+    }
 }
 
 fn no_slot(place: &str, name: &str) -> Reach {
@@ -273,13 +391,14 @@ impl Detached {
             needed_by: Vec::new(),
         };
         let is_ours = note.publication_origin == PublicationOrigin::Ours;
-        let (Some(source), false) = (source, matches!(reach, Reach::Elsewhere(_) | Reach::Nothing(_))) else {
-            // What is here by these names, as behind an upgrade, may be what a new copy follows by.
-            let is_elsewhere = matches!(reach, Reach::Elsewhere(_));
-            let remedy = |remedy: String| match is_elsewhere {
-                true => format!("where it was, if that is still there, and not here: {remedy}"),
-                false => remedy,
+        let (Some(source), Reach::All | Reach::Slot(_)) = (source, &reach) else {
+            let condition = match &reach {
+                // What is here by these names, as behind an upgrade, may be what a new copy follows by.
+                Reach::Elsewhere(_) => "where it was, if that is still there, and not here: ",
+                Reach::Shared(_) => "if no other database follows by it: ",
+                _ => "",
             };
+            let remedy = |remedy: String| format!("{condition}{remedy}");
             let cause = reach.cause();
             self.left.push(LeftAtSource { cause: cause.clone(), remedy: remedy(slot.remedy), ..slot });
             let publication = LeftAtSource { cause, remedy: remedy(publication.remedy), ..publication };

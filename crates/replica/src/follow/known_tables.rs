@@ -182,7 +182,8 @@ fn of_table(planned: &TablePlan, known: &Table, now: &Table, pauses: &mut Vec<Pa
     let name = display_name(known);
     if (&now.schema, &now.name) != (&known.schema, &known.name) {
         let cause = format!("the table {name} was renamed to {}", display_name(now));
-        pauses.push(Pause::resync(format!("{cause}: the mapping names the old one")));
+        let cause = format!("{cause}: the mapping names the old one");
+        pauses.push(Pause::missed(cause).after("write the new name into the mapping"));
         return;
     }
     for used in &planned.columns {
@@ -426,6 +427,11 @@ mod tests {
             assert!(found.iter().any(|found| found.contains(cause)), "{cause:?} is not in {found:?}");
             assert!(comparison.pauses.iter().all(|pause| !pause.remedy.is_empty()));
         }
+        // A copy by the old mapping would fail; and to be renamed back is no way out.
+        let pauses = after(|live| find(live, "owner").name = "holder".into()).pauses;
+        let renamed = pauses.into_iter().find(|pause| pause.cause.contains("was renamed to")).unwrap();
+        let remedy = format!("write the new name into the mapping, then {RESYNC}");
+        assert_eq!((renamed.remedy, renamed.is_lasting), (remedy, true));
     }
 
     #[test]

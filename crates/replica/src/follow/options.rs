@@ -10,7 +10,6 @@ use sha2::{Digest as _, Sha256};
 
 use crate::apply::limits::{TRANSACTION_BYTES_MAX, TransactionLimits};
 use crate::lsn::Lsn;
-use crate::source::slot_state::SLOT_NAME_BYTES_MAX;
 
 /// The publication, unless another one is chosen.
 pub const DEFAULT_PUBLICATION: &str = "evergraph";
@@ -146,30 +145,9 @@ impl ReplicaMapping {
     }
 }
 
-/// A name for the slot of a new replica of `database`: slots are the whole server's, and several replicas may follow one
-/// database.
-#[must_use]
-pub fn slot_name(database: &str, random: u64) -> String {
-    let is_of_slots = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit();
-    let lower = database.to_ascii_lowercase();
-    let plain: String = lower.chars().map(|char| if is_of_slots(char) { char } else { '_' }).collect();
-    let suffix = format!("_{:08x}", random & 0xffff_ffff);
-    let prefix = format!("evergraph_{plain}");
-    let length = prefix.len().min(SLOT_NAME_BYTES_MAX - suffix.len());
-    format!("{}{suffix}", &prefix[..length])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_slot_is_named_for_its_database_in_the_letters_of_slots() {
-        assert_eq!(slot_name("Shop-1", 0xff_1234_abcd), "evergraph_shop_1_1234abcd");
-        let long = slot_name(&"ä".repeat(99), 7);
-        assert_eq!(long.len(), SLOT_NAME_BYTES_MAX);
-        assert!(long.starts_with("evergraph___") && long.ends_with("_00000007"), "{long}");
-    }
 
     #[test]
     fn a_mapping_of_files_is_refused_and_another_text_has_another_hash() {

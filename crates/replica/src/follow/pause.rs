@@ -3,7 +3,7 @@
 use std::fmt;
 
 use evergraph::Snapshot;
-use evergraph_graph::bytes::put_bytes;
+use evergraph_graph::bytes::{Decoded, put_bytes};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 
 use crate::note_format::{VERSION, finished, versioned};
@@ -44,27 +44,41 @@ impl Pause {
         Self { is_lasting: true, ..Self::resync(cause) }
     }
 
+    /// The same, where a person does `step` before the remedy.
+    #[must_use]
+    pub fn after(self, step: &str) -> Self {
+        Self { remedy: format!("{step}, then {}", self.remedy), ..self }
+    }
+
     /// The pause that the database of `snapshot` keeps.
     ///
     /// # Errors
     /// `corrupt` if its note cannot be read.
     pub fn kept(snapshot: &Snapshot) -> Result<Option<Self>> {
         let Some(bytes) = snapshot.note(MISSED_NOTE) else { return Ok(None) };
-        let read = || {
-            let mut reader = versioned(&bytes)?;
-            let cause = reader.text()?.to_owned();
-            finished(&reader).map(|()| cause)
-        };
-        read().map(|cause| Some(Self::missed(cause))).map_err(|error| {
+        Self::of_note(&bytes).map(Some).map_err(|error| {
             Error::new(ErrorKind::Corrupt, format!("read the note {MISSED_NOTE:?}: {error}"))
         })
     }
 
-    /// The note by which a database keeps it.
+    fn of_note(bytes: &[u8]) -> Decoded<Self> {
+        let mut reader = versioned(bytes)?;
+        let pause = Self::missed(reader.text()?);
+        let pause = match reader.is_empty() {
+            true => pause,
+            false => Self { remedy: reader.text()?.to_owned(), ..pause },
+        };
+        finished(&reader).map(|()| pause)
+    }
+
+    /// The note by which a database keeps it: the cause, and the remedy if that is more than a new copy.
     #[must_use]
     pub fn note(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION];
         put_bytes(&mut bytes, self.cause.as_bytes());
+        if self.remedy != RESYNC {
+            put_bytes(&mut bytes, self.remedy.as_bytes());
+        }
         bytes
     }
 
@@ -153,6 +167,20 @@ impl fmt::Display for Pause {
 mod tests {
     use super::*;
     use crate::wire::server_error::ServerError;
+
+    #[test]
+    fn a_database_keeps_a_pause_with_its_remedy() {
+        let plain = Pause::missed("the table a was dropped");
+        let renamed =
+            Pause::missed("the table a was renamed to b").after("write the new name into the mapping");
+        assert_eq!(renamed.remedy, format!("write the new name into the mapping, then {RESYNC}"));
+        for pause in [plain, renamed] {
+            let mut bytes = pause.note();
+            assert_eq!(Pause::of_note(&bytes), Ok(pause));
+            bytes.push(9);
+            assert!(Pause::of_note(&bytes).is_err());
+        }
+    }
 
     #[test]
     fn a_text_that_is_not_utf8_needs_a_new_copy_since_the_log_keeps_it() {

@@ -13,6 +13,9 @@
 //! | the encoding SQL_ASCII, which takes any bytes | a text that is not UTF-8 is a pause |
 //! | tables that belong to other roles, and no publication of them | nothing begins: only their owner can make it |
 //! | rights, settings and publications that lack something | nothing begins, or changes are missing |
+//! | a slot of a replica that nobody reads | the server keeps its log for it, until the disk is full |
+//!
+//! What publishes tables comes last: whoever does all of it from top to bottom has the identities before that.
 
 use crate::mapping::plan::{EdgeIdentity, EndPlan, Plan, PropertyPlan, TablePlan};
 use crate::mapping::problem::MappingProblems;
@@ -23,7 +26,10 @@ use crate::mapping::sql_name::{display_name, sql_identifier, sql_name};
 use crate::pgoutput::relation::RelationIdentity;
 use crate::source::catalogue::{Catalogue, Table};
 use crate::source::postgres::publication::{PublicationProblem, problems as publication_problems, stand_in};
+use crate::source::slot_state::is_named_for;
 use evergraph_files::import::mapping::table::TableRule;
+use evergraph_graph::byte_size::ByteSize;
+use postgres_protocol::escape::escape_literal;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -80,7 +86,7 @@ impl Finding {
 }
 
 /// What stands in the way of following the database of `catalogue` by `rules` and the publication that is called
-/// `publication`: what is wrong with the server first, then by table in the order of the rules.
+/// `publication`: what is wrong with the server first, then by table in the order of the rules, and with the publication last.
 ///
 /// Cost: as [`resolve`], and one visit to each partition.
 #[must_use]
@@ -98,7 +104,6 @@ pub fn check(
             return findings;
         }
     };
-    of_publication(&plan, rules, catalogue, server, publication, &mut findings);
     for planned in &plan.tables {
         let Some(table) = catalogue.table_of(planned.table) else { continue };
         let rule = first_rule(planned, rules);
@@ -119,6 +124,8 @@ pub fn check(
         }
         of_foreign_keys(planned, rules, catalogue, table, &mut findings);
     }
+    // As soon as a table is published, it needs what was found of it.
+    of_publication(&plan, rules, catalogue, server, publication, &mut findings);
     findings
 }
 
@@ -174,6 +181,16 @@ fn of_server(server: &ServerState) -> Vec<Finding> {
             server.database
         );
         findings.push(Finding::warning(cause, None));
+    }
+    for slot in server.idle_slots.iter().filter(|slot| is_named_for(&slot.name, &server.database)) {
+        let cause = format!(
+            "nobody reads the replication slot {:?}, for which the server keeps {} of log and more to come: it is that of a \
+             replica that does not run, or whose folder is gone. If that is not to go on, drop it",
+            slot.name,
+            ByteSize(slot.kept_bytes)
+        );
+        let remedy = format!("SELECT pg_drop_replication_slot({})", escape_literal(&slot.name));
+        findings.push(Finding::warning(cause, Some(remedy)));
     }
     findings
 }

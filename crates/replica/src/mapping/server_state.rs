@@ -31,6 +31,17 @@ pub struct ServerState {
     pub is_read_only: bool,
     /// Whether there is a role `rds_replication`: Amazon RDS gives membership in it in place of the attribute.
     pub has_rds_role: bool,
+    /// The slots of this database that keep log for nobody at present, by name.
+    pub idle_slots: Vec<IdleSlot>,
+}
+
+/// A slot without a reader.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IdleSlot {
+    /// Its name.
+    pub name: String,
+    /// Bytes of log that the server keeps for it.
+    pub kept_bytes: u64,
 }
 
 impl ServerState {
@@ -42,7 +53,11 @@ impl ServerState {
         r.rolreplication OR r.rolsuper OR coalesce(pg_has_role(rds.oid, 'member'), false), \
         has_database_privilege(current_database(), 'CREATE'), pg_is_in_recovery(), \
         current_setting('server_encoding'), current_setting('default_transaction_read_only')::boolean, \
-        rds.oid IS NOT NULL \
+        rds.oid IS NOT NULL, \
+        (SELECT coalesce(string_agg(slot_name::text || ' ' || greatest((CASE WHEN pg_is_in_recovery() \
+        THEN pg_last_wal_receive_lsn() ELSE pg_current_wal_lsn() END - restart_lsn)::bigint, 0)::text, ',' ORDER BY slot_name), '') \
+        FROM pg_replication_slots WHERE database = current_database() AND plugin = 'pgoutput' AND NOT active \
+        AND NOT temporary AND restart_lsn IS NOT NULL) \
         FROM pg_roles r LEFT JOIN pg_roles rds ON rds.rolname = 'rds_replication' WHERE r.rolname = current_user";
 
     /// Reads the row of [`Self::QUERY`]; `None` if it is none.
@@ -70,6 +85,16 @@ impl ServerState {
             encoding: text(11)?,
             is_read_only: truth(12)?,
             has_rds_role: truth(13)?,
+            idle_slots: idle_slots(&text(14)?)?,
         })
     }
+}
+
+/// The slots of a list such as `evergraph_shop_7 4096,evergraph_shop_8 0`: names have neither blanks nor commas.
+fn idle_slots(list: &str) -> Option<Vec<IdleSlot>> {
+    let slots = list.split(',').filter(|slot| !slot.is_empty()).map(|slot| {
+        let (name, kept_bytes) = slot.split_once(' ')?;
+        Some(IdleSlot { name: name.to_owned(), kept_bytes: kept_bytes.parse().ok()? })
+    });
+    slots.collect()
 }

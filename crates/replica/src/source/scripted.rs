@@ -250,6 +250,7 @@ impl ReplicaSource for ScriptedSource {
             encoding: "UTF8".into(),
             is_read_only: false,
             has_rds_role: false,
+            idle_slots: Vec::new(),
         })
     }
 

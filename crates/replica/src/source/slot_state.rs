@@ -1,4 +1,4 @@
-//! `SlotState`: what a source says of a replication slot, and whether a stream can use it.
+//! `SlotState`: what a source says of a replication slot, whether a stream can use it, and how those of replicas are named.
 
 use crate::lsn::Lsn;
 
@@ -48,5 +48,47 @@ impl SlotState {
             );
         }
         None
+    }
+}
+
+/// A name for the slot of a new replica of `database`: slots are the whole server's, and several replicas may follow one
+/// database.
+#[must_use]
+pub fn slot_name(database: &str, random: u64) -> String {
+    let is_of_slots = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit();
+    let lower = database.to_ascii_lowercase();
+    let plain: String = lower.chars().map(|char| if is_of_slots(char) { char } else { '_' }).collect();
+    let suffix = format!("_{:08x}", random & 0xffff_ffff);
+    let prefix = format!("evergraph_{plain}");
+    let length = prefix.len().min(SLOT_NAME_BYTES_MAX - suffix.len());
+    format!("{}{suffix}", &prefix[..length])
+}
+
+/// Whether `slot` has a name that [`slot_name`] gives one of `database`.
+#[must_use]
+pub fn is_named_for(slot: &str, database: &str) -> bool {
+    let name = slot_name(database, 0);
+    name.strip_suffix("00000000").is_some_and(|prefix| slot.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_is_named_for_its_database_in_the_letters_of_slots() {
+        assert_eq!(slot_name("Shop-1", 0xff_1234_abcd), "evergraph_shop_1_1234abcd");
+        let long = slot_name(&"ä".repeat(99), 7);
+        assert_eq!(long.len(), SLOT_NAME_BYTES_MAX);
+        assert!(long.starts_with("evergraph___") && long.ends_with("_00000007"), "{long}");
+    }
+
+    #[test]
+    fn slots_of_a_database_are_known_by_their_names() {
+        let long = "ä".repeat(99);
+        for database in ["shop", "Shop-1", &long] {
+            assert!(is_named_for(&slot_name(database, 0xff_1234_abcd), database), "{database}");
+        }
+        assert!(!is_named_for("evergraph_verify_7", "shop") && !is_named_for("shop", "shop"));
     }
 }

@@ -8,7 +8,7 @@ use evergraph::{Database, Durability, ErrorKind, Options, ReadByName as _};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_replica::copy::options::{CopyProgress, CopyStage};
 use evergraph_replica::follow::connect::write_note;
-use evergraph_replica::follow::detach::{abandon, detach};
+use evergraph_replica::follow::detach::{abandon, check_slot, detach};
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::follow::slot_note::{SLOT_NOTE, SlotNote};
 use evergraph_replica::lsn::Lsn;
@@ -126,7 +126,28 @@ fn a_slot_that_is_gone_or_was_read_by_somebody_else_is_a_pause() {
     scenario.source.clone().stream(&request).unwrap().confirm(Lsn::new(70_000));
     let replica = start(&database, &scenario);
     let pause = self::pause(&replica);
-    assert!(pause.cause.contains("somebody else"), "{pause}");
+    assert!(
+        pause.cause.contains("another database, perhaps a copy of this one, follows by this slot"),
+        "{pause}"
+    );
+    replica.stop().unwrap();
+    // A new copy of the tables would drop the slot of that one.
+    let mut source = scenario.source.clone();
+    for refused in [
+        detach(&database, Some(&mut source)).unwrap_err(),
+        check_slot(&database, &mut source).unwrap_err(),
+        abandon(&database, &mut source).unwrap_err(),
+    ] {
+        assert_eq!(refused.kind(), ErrorKind::Invalid);
+        let words = ["perhaps a copy of this one", "--forget-source", "pg_drop_replication_slot('shop')"];
+        assert!(words.iter().all(|words| refused.to_string().contains(words)), "{refused}");
+    }
+    assert!(source.slot_state("shop").unwrap().is_some());
+    assert_eq!(source.catalogue().unwrap().publications.len(), 1);
+    // Where no other database follows, as behind a restored backup, a person drops the slot, and it goes on.
+    source.drop_slot("shop").unwrap();
+    check_slot(&database, &mut source).unwrap();
+    assert_eq!(detach(&database, Some(&mut source)).unwrap().dropped, ["the publication \"evergraph\""]);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 mod beside_sql;
 mod columns;
+mod copied_folder;
 mod crashes;
 mod cut_source;
 #[path = "../../../../tests/src/data_folder.rs"]

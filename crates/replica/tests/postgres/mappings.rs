@@ -273,7 +273,7 @@ fn a_check_names_tables_whose_rows_may_be_hidden_and_a_publication_that_the_role
     };
     let all = ["plain", "hidden", "shown", "mine", "forced"];
     let found = check_of(&all);
-    let [publication, hidden, forced] = &found[..] else { panic!("{found:#?}") };
+    let [hidden, forced, publication] = &found[..] else { panic!("{found:#?}") };
     assert_eq!(publication.severity, Severity::Error);
     assert!(publication.cause.contains("it does not own plain, hidden, shown, so"), "{publication}");
     assert!(hidden.cause.contains("row-level security of hidden may hide rows"), "{hidden}");

@@ -1,6 +1,7 @@
 //! `evergraph replica detach`: a replica becomes an ordinary database, and its source forgets it.
 
 use crate::command::replica::source_url::SourceUrl;
+use crate::command::replica::stop::stop_first;
 use crate::context::Context;
 use crate::target::FolderParser;
 use clap::Args;
@@ -27,7 +28,13 @@ What it does:
   answer, or refuses the log-in, is an error, and nothing has happened. With
   --forget-source it is not asked, as when it is gone; what is left there is printed
   with the SQL that drops it. A SLOT THAT IS LEFT KEEPS THE SOURCE'S LOG UNTIL ITS DISK
-  IS FULL. The replica must not run: `evergraph replica stop`.";
+  IS FULL. The replica must not run: `evergraph replica stop`.
+
+Copies:
+  A backup, a converted replica and a copied folder name the slot of the original, which
+  is dropped through none of them: of a copy in whose folder no replica ran, and where
+  the source has confirmed more than the copy has, --source is refused. --forget-source
+  makes it an ordinary database.";
 
 /// Arguments of `evergraph replica detach`.
 #[derive(Args, Debug)]
@@ -52,7 +59,8 @@ pub struct DetachArguments {
 pub fn execute(arguments: &DetachArguments, context: &Context) -> Result<(), Failure> {
     let mut source = arguments.source.as_ref().map(|url| url.source(&context.cancel)).transpose()?;
     recover(&arguments.database)?;
-    let database = context.open(&arguments.database)?;
+    let path = &arguments.database;
+    let database = context.open(path).map_err(|error| stop_first(path, error))?;
     let detached = detach(&database, source.as_mut().map(|source| source as &mut dyn ReplicaSource))?;
     database.close()?;
     status_file::remove(&arguments.database)?;

@@ -12,6 +12,7 @@ use crate::command::replica::copy_meter::CopyMeter;
 use crate::command::replica::run::{
     FollowingArguments, close_failed, forget, open, open_existing, stop, wait,
 };
+use crate::command::replica::stop::stop_first;
 use crate::context::Context;
 use crate::open::refuse_file;
 use crate::target::FolderParser;
@@ -19,7 +20,9 @@ use clap::Args;
 use evergraph::{Database, Options};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_replica::copy::options::CopyProgress;
-use evergraph_replica::follow::detach::{Detached, abandon, check_replica, take_over_publication};
+use evergraph_replica::follow::detach::{
+    Detached, abandon, check_replica, check_slot, take_over_publication,
+};
 use evergraph_replica::follow::options::ReplicaOptions;
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::resync::{check_room, new_folder, swap};
@@ -48,7 +51,8 @@ What it does:
   mapping. Called again after a crash or a busy swap, it goes on from there, or begins
   anew if the copy of before follows by another mapping or cannot be followed any more.
   It needs the disk space of both. A database that was never a replica, or was
-  detached, is refused: nothing at the source has what it would lose.";
+  detached, is refused: nothing at the source has what it would lose. So is one whose
+  slot another database follows by, such as the original of a copy.";
 
 /// Arguments of `evergraph replica resync`.
 #[derive(Args, Debug)]
@@ -76,10 +80,10 @@ pub fn execute(arguments: &ResyncArguments, context: &Context) -> std::result::R
         let text = format!("there is no {}: `evergraph replica run` makes it", path.display());
         return Err(Error::new(ErrorKind::NotFound, text).into());
     }
-    check_replaceable(path, &arguments.following, context)?;
+    let mut source = arguments.following.source.source(&context.cancel)?;
+    check_replaceable(path, &arguments.following, &mut source, context)?;
     let began = Instant::now();
     let options = arguments.following.options(path)?;
-    let mut source = arguments.following.source.source(&context.cancel)?;
     let (database, position) = loop {
         match copied(&new, arguments, options.clone(), &mut source, context)? {
             Copied::Whole { database, position } => break (database, position),
@@ -98,23 +102,32 @@ pub fn execute(arguments: &ResyncArguments, context: &Context) -> std::result::R
         position,
         disk_bytes: disk_bytes(path)?,
         seconds: began.elapsed().as_secs_f64(),
+        source: arguments.following.source.to_string(),
+        mapping: arguments.following.mapping.display().to_string(),
     })
 }
 
-/// Refuses a database that is not a replica, before anything is copied. Of one that somebody has open its status file says what
-/// it is; it is looked at again before the swap.
-fn check_replaceable(path: &Path, following: &FollowingArguments, context: &Context) -> Result<()> {
+/// Refuses a database that is not a replica, or whose slot may be another one's, before anything is copied. Of one that somebody
+/// has open its status file says what it is; it is looked at again before the swap.
+fn check_replaceable(
+    path: &Path,
+    following: &FollowingArguments,
+    source: &mut PostgresSource,
+    context: &Context,
+) -> Result<()> {
     match open_existing(path, following, context) {
         Ok(database) => {
-            let checked = check_replica(&database);
+            let checked = check_replica(&database)
+                .map_err(|error| not_replaced(path, &error))
+                .and_then(|()| check_slot(&database, source));
             database.close()?;
-            checked.map_err(|error| not_replaced(path, &error))
+            checked
         }
         Err(error) if error.kind() == ErrorKind::Busy => match read(path)? {
             None => Err(error),
             // What has paused is read on until the swap, as in a server.
             Some(found) if found.life == ReplicaLife::Running && found.status.state.pause().is_none() => {
-                Err(error.context("a replica runs there, and is stopped first (`evergraph replica stop`)"))
+                Err(stop_first(path, error))
             }
             Some(_) => Ok(()),
         },
@@ -260,6 +273,11 @@ struct ResyncReport {
     position: String,
     disk_bytes: u64,
     seconds: f64,
+    /// As it was given, without a password.
+    #[serde(skip)]
+    source: String,
+    #[serde(skip)]
+    mapping: String,
 }
 
 impl fmt::Display for ResyncReport {
@@ -271,6 +289,10 @@ impl fmt::Display for ResyncReport {
             "{database} was copied anew in {took}, and has what the source had at {}: {disk}",
             self.position
         )?;
-        writeln!(f, "`evergraph replica run {database}` goes on from there")
+        let (source, mapping) = (visible(&self.source), visible(&self.mapping));
+        writeln!(
+            f,
+            "go on from there:\n  evergraph replica run {database} --source '{source}' --mapping {mapping}"
+        )
     }
 }

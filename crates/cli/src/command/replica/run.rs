@@ -14,6 +14,7 @@ use crate::command::replica::samples::{samples, state_samples};
 use crate::command::replica::source_url::SourceUrl;
 use crate::command::replica::status::{KEEPS_LOG, left_copy};
 use crate::command::replica::status_text::line;
+use crate::command::replica::stop::stop_first;
 use crate::command::replica::until::Until;
 use crate::command::shell;
 use crate::context::Context;
@@ -185,7 +186,8 @@ pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Resu
     if let Some(bytes) = arguments.checkpoint_after_bytes {
         of_database.checkpoint_after_bytes = bytes;
     }
-    let (database, is_new) = open(path, &arguments.following, of_database, context)?;
+    let opened = open(path, &arguments.following, of_database, context);
+    let (database, is_new) = opened.map_err(|error| stop_first(path, error))?;
     let began = Instant::now();
     let meter = context.console.meter();
     let copy_meter = CopyMeter::new(&meter, &context.console);
@@ -214,7 +216,10 @@ pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Resu
     closed?;
     let report = RunReport::new(path, &status, (is_new, end), began.elapsed());
     match (&end, code) {
-        (_, Some(code)) => Ok(code),
+        (_, Some(code)) => {
+            context.console.note(kept_log(&status));
+            Ok(code)
+        }
         (RunEnd::Paused, None) => Err(paused(path, &status).into()),
         (_, None) => context.console.summary(&report).map(|()| ExitCode::SUCCESS),
     }
@@ -465,6 +470,15 @@ fn paused(path: &Path, status: &ReplicaStatus) -> Error {
     Error::invalid(text)
 }
 
+/// What becomes of the source's log behind a run.
+fn kept_log(status: &ReplicaStatus) -> String {
+    format!(
+        "{} keeps its log for the slot {} until this replica runs again, or is detached (`evergraph replica detach`)",
+        visible(&status.source),
+        visible(&status.slot)
+    )
+}
+
 /// What a run came to.
 #[derive(Debug, Serialize)]
 struct RunReport {
@@ -503,12 +517,10 @@ impl fmt::Display for RunReport {
             time(Duration::from_secs_f64(*seconds)),
             size(status.lag_bytes),
         )?;
-        match (&status.state, &status.last_error) {
-            (ReplicaState::Reconnecting, Some(error)) => {
-                writeln!(f, "it did not follow at the end: {}", visible(error))
-            }
-            _ => Ok(()),
+        if let (ReplicaState::Reconnecting, Some(error)) = (&status.state, &status.last_error) {
+            writeln!(f, "it did not follow at the end: {}", visible(error))?;
         }
+        writeln!(f, "{}", kept_log(status))
     }
 }
 

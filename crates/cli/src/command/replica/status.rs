@@ -4,10 +4,12 @@ use crate::command::replica::status_text::StatusText;
 use crate::context::Context;
 use crate::target::FolderParser;
 use clap::Args;
+use evergraph::Database;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_replica::follow::detach::ReplicaCopy;
 use evergraph_replica::resync::new_folder;
 use evergraph_replica::status::{ReplicaState, ReplicaStatus};
-use evergraph_replica::status_file::{FoundStatus, ReplicaLife, read};
+use evergraph_replica::status_file::{FoundStatus, ReplicaLife, is_there, read};
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::number::time;
 use evergraph_terminal::table::visible;
@@ -28,12 +30,13 @@ What it shows:
   What the process that follows wrote to replica.json in the database's folder, once
   a second: the position in the source's log, how far behind it is, rows a second,
   edges that wait for an end, values that were left out, and the log that the source
-  keeps for it. The database itself is not opened.
+  keeps for it. The database itself is not opened, unless it may be a copy of a
+  replica, such as a backup, in whose folder none has run: it says slot and position.
 
 Exit codes:
   0 it follows, copies, or connects again; 1 it has paused, was stopped, its process
-  is gone, or has not renewed the status for ten seconds, as on a full disk; 3 the
-  folder is no replica. Others: evergraph help.";
+  is gone, or has not renewed the status for ten seconds, as on a full disk, or it is
+  a copy; 3 the folder is no replica. Others: evergraph help.";
 
 /// The exit code if the database does not follow now.
 const NOT_FOLLOWING: u8 = 1;
@@ -54,8 +57,12 @@ pub struct StatusArguments {
 /// Prints how a replica is.
 ///
 /// # Errors
-/// `not_found` if the folder is no replica's; those of reading the file.
+/// `not_found` if the folder is no replica's; those of reading the file; of a copy those of opening.
 pub fn execute(arguments: &StatusArguments, context: &Context) -> std::result::Result<ExitCode, Failure> {
+    if let Some(report) = copy_at(&arguments.database, context)? {
+        context.console.summary(&report)?;
+        return Ok(ExitCode::from(NOT_FOLLOWING));
+    }
     let FoundStatus { status, pid, written_at, life } = found(&arguments.database)?;
     let running = life == ReplicaLife::Running;
     let age = SystemTime::now().duration_since(written_at).unwrap_or_default();
@@ -65,6 +72,30 @@ pub fn execute(arguments: &StatusArguments, context: &Context) -> std::result::R
     let report = StatusReport { database, running, pid, seconds_since_written, copy, status };
     context.console.summary(&report)?;
     Ok(if report.is_following() { ExitCode::SUCCESS } else { ExitCode::from(NOT_FOLLOWING) })
+}
+
+/// What the database at `path` says, if it is a copy of a replica, in whose folder none has run.
+fn copy_at(path: &Path, context: &Context) -> Result<Option<CopyReport>> {
+    let may_be_one = !is_there(path)
+        && match Database::may_have_notes_at(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => false,
+            answer => answer?,
+        };
+    if !may_be_one {
+        return Ok(None);
+    }
+    let database = context.open(path)?;
+    let found = ReplicaCopy::of(&database);
+    database.close()?;
+    Ok(found?.map(|copy| CopyReport {
+        database: path.display().to_string(),
+        running: false,
+        state: "copy",
+        source: copy.source,
+        slot: copy.slot,
+        publication: copy.publication,
+        position: copy.position.to_string(),
+    }))
 }
 
 /// The folder of the copy that a resync of the replica at `path` began, which may be complete.
@@ -87,6 +118,37 @@ pub fn found(path: &Path) -> Result<FoundStatus> {
             format!("{path} is no replica: `evergraph replica run` makes one, and keeps its status there");
         Error::new(ErrorKind::NotFound, text)
     })
+}
+
+/// What a copy of a replica is.
+#[derive(Debug, Serialize)]
+struct CopyReport {
+    database: String,
+    running: bool,
+    state: &'static str,
+    /// What the original follows.
+    source: String,
+    slot: String,
+    publication: String,
+    position: String,
+}
+
+impl fmt::Display for CopyReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut row = |name: &str, text: &str| writeln!(f, "{name:<13} {}", visible(text));
+        row("database", &self.database)?;
+        row("state", "a copy of a replica, such as a backup: no replica has run in this folder")?;
+        row("source", &self.source)?;
+        row("slot", &format!("{}, which is that of the original", self.slot))?;
+        row("publication", &self.publication)?;
+        row("position", &self.position)?;
+        row("to follow", "in place of the original, which must not run any more: `evergraph replica run`")?;
+        let name = &self.database;
+        row(
+            "to write",
+            &format!("`evergraph replica detach {name} --forget-source`, which leaves the source alone"),
+        )
+    }
 }
 
 /// How a replica is.

@@ -5,12 +5,13 @@ use crate::command::replica::status::found;
 use crate::context::Context;
 use crate::target::FolderParser;
 use clap::Args;
-use evergraph_replica::status_file::stop;
+use evergraph_graph::error::{Error, ErrorKind};
+use evergraph_replica::status_file::{ReplicaLife, read, stop};
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::table::visible;
 use serde::Serialize;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What its help says behind the options.
@@ -47,6 +48,16 @@ pub fn execute(arguments: &StopArguments, context: &Context) -> Result<(), Failu
     stop(folder, arguments.timeout)?;
     let position = found(folder)?.status.position.to_string();
     context.console.summary(&StopReport { database: folder.display().to_string(), pid, position })
+}
+
+/// `error` of opening the database at `path`, with the way to end the replica that has it open, if one does.
+pub fn stop_first(path: &Path, error: Error) -> Error {
+    let is_running = || matches!(read(path), Ok(Some(found)) if found.life == ReplicaLife::Running);
+    if error.kind() != ErrorKind::Busy || !is_running() {
+        return error;
+    }
+    let path = path.display();
+    error.context(format!("a replica runs there, and is stopped first by `evergraph replica stop {path}`"))
 }
 
 /// What was stopped.

@@ -7,6 +7,7 @@
 
 use crate::command::replica::copy_meter::WaitNews;
 use crate::command::replica::run::{FollowingArguments, open_existing, stop, wait};
+use crate::command::replica::stop::stop_first;
 use crate::context::Context;
 use crate::target::FolderParser;
 use clap::Args;
@@ -70,7 +71,8 @@ pub fn execute(arguments: &VerifyArguments, context: &Context) -> Result<ExitCod
     let path = &arguments.database;
     let mut options = arguments.following.options(path)?;
     let mut source = arguments.following.source.source(&context.cancel)?;
-    let database = open_existing(path, &arguments.following, context)?;
+    let opened = open_existing(path, &arguments.following, context);
+    let database = opened.map_err(|error| stop_first(path, error))?;
     // What follows nothing would begin to, and get a copy of the tables.
     if !Replica::follows(&database)? {
         database.close()?;

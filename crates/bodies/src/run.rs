@@ -25,10 +25,36 @@ pub struct Run {
     stamps: Box<[Stamp]>,
     /// Empty if no record carries properties.
     payloads: Box<[Properties]>,
+    summary: RunSummary,
+}
+
+/// What is known of all records of a run together.
+#[derive(Clone, Copy, Debug)]
+struct RunSummary {
+    /// The oldest stamp's time; [`Timestamp::MAX`] without records.
+    oldest: Timestamp,
     /// The newest stamp's time.
     newest: Timestamp,
     /// Whether any record does something else than insert.
     changes_any: bool,
+}
+
+impl Default for RunSummary {
+    /// Of no record.
+    fn default() -> Self {
+        Self { oldest: Timestamp::MAX, newest: Timestamp::ZERO, changes_any: false }
+    }
+}
+
+impl RunSummary {
+    /// Of these records and those with `more` stamps.
+    fn with<'a>(self, more: impl IntoIterator<Item = &'a Stamp>) -> Self {
+        more.into_iter().fold(self, |all, stamp| Self {
+            oldest: all.oldest.min(stamp.timestamp()),
+            newest: all.newest.max(stamp.timestamp()),
+            changes_any: all.changes_any | (stamp.operation() != Operation::Insert),
+        })
+    }
 }
 
 impl Run {
@@ -37,20 +63,12 @@ impl Run {
     pub fn from_sorted(records: Vec<Record>) -> Self {
         debug_assert!(records.is_sorted_by_key(|record| (record.key, record.stamp)));
         let keys = records.iter().map(|record| record.key).collect();
-        let stamps = records.iter().map(|record| record.stamp).collect();
+        let stamps: Box<[Stamp]> = records.iter().map(|record| record.stamp).collect();
         let carries = records.iter().any(|record| !record.payload.is_empty());
         let payloads =
             if carries { records.into_iter().map(|record| record.payload).collect() } else { Box::default() };
-        let mut run = Self { keys, stamps, payloads, ..Self::default() };
-        (run.newest, run.changes_any) = run.summary_with(&run.stamps);
-        run
-    }
-
-    /// The newest time, and whether anything is changed, of these records and those with `more` stamps.
-    fn summary_with<'a>(&self, more: impl IntoIterator<Item = &'a Stamp>) -> (Timestamp, bool) {
-        more.into_iter().fold((self.newest, self.changes_any), |(newest, changes), stamp| {
-            (newest.max(stamp.timestamp()), changes | (stamp.operation() != Operation::Insert))
-        })
+        let summary = RunSummary::default().with(stamps.iter());
+        Self { keys, stamps, payloads, summary }
     }
 
     /// These records and `more`, in any order, in one run. Cost: a copy of these, a sort of the others.
@@ -62,7 +80,7 @@ impl Run {
             return self.with_bare(&fresh);
         }
         fresh.sort_unstable_by_key(|record| (record.key, record.stamp));
-        let (newest, changes_any) = self.summary_with(fresh.iter().map(|record| &record.stamp));
+        let summary = self.summary.with(fresh.iter().map(|record| &record.stamp));
         let total = self.len() + fresh.len();
         let mut keys = Vec::with_capacity(total);
         let mut stamps = Vec::with_capacity(total);
@@ -82,12 +100,12 @@ impl Run {
         stamps.extend_from_slice(&self.stamps[from..]);
         payloads.extend((from..self.len()).map(|at| self.payload(at).clone()));
         let (keys, stamps, payloads) = (keys.into(), stamps.into(), payloads.into());
-        Self { keys, stamps, payloads, newest, changes_any }
+        Self { keys, stamps, payloads, summary }
     }
 
     /// As [`Run::from_parts`], where nothing carries properties: key and stamp are sorted as one number.
     fn with_bare(&self, fresh: &[RecordRef<'_>]) -> Self {
-        let (newest, changes_any) = self.summary_with(fresh.iter().map(|record| &record.stamp));
+        let summary = self.summary.with(fresh.iter().map(|record| &record.stamp));
         let pack = |record: &RecordRef<'_>| u128::from(record.key.0) << 64 | u128::from(record.stamp.0);
         let mut fresh: Vec<u128> = fresh.iter().map(pack).collect();
         fresh.sort_unstable();
@@ -106,7 +124,7 @@ impl Run {
         }
         keys.extend_from_slice(&self.keys[from..]);
         stamps.extend_from_slice(&self.stamps[from..]);
-        Self { keys: keys.into(), stamps: stamps.into(), payloads: Box::default(), newest, changes_any }
+        Self { keys: keys.into(), stamps: stamps.into(), payloads: Box::default(), summary }
     }
 
     /// Where a record is to go, at `from` or behind it. Cost: a search of what is close to `from`, if it goes there.
@@ -184,7 +202,14 @@ impl Run {
     #[must_use]
     #[inline]
     pub fn only_inserts_until(&self, timestamp: Timestamp) -> bool {
-        !self.changes_any && self.newest.visible_at(timestamp)
+        !self.summary.changes_any && self.summary.newest.visible_at(timestamp)
+    }
+
+    /// Whether a snapshot at `timestamp` sees any record. Cost: none, since the run knows.
+    #[must_use]
+    #[inline]
+    pub fn has_any_through(&self, timestamp: Timestamp) -> bool {
+        self.summary.oldest.visible_at(timestamp)
     }
 
     /// Where the records of these keys lie. Cost: two binary searches.
@@ -277,6 +302,8 @@ mod tests {
                     let inserts = |stamp: &Stamp| stamp.operation() == Operation::Insert;
                     let only = records.iter().all(|stamp| inserts(stamp) && stamp.timestamp().visible_at(seen));
                     prop_assert_eq!(run.only_inserts_until(seen), only);
+                    let any = records.iter().any(|stamp| stamp.timestamp().visible_at(seen));
+                    prop_assert_eq!(run.has_any_through(seen), any);
                 }
             }
             prop_assert_eq!(even.len(), want.iter().filter(|r| r.stamp.timestamp().0 % 2 == 0).count());

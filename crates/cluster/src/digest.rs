@@ -100,9 +100,18 @@ impl DigestWindow {
     /// # Panics
     /// If its position is not above the last one.
     pub fn push(&mut self, salt: GraphSalt, position: LogPosition, message: &[u8]) {
-        let last = self.last();
-        assert!(position > last.position, "message {position} is applied after message {}", last.position);
-        self.entries.push_back(SeenLog { position, digest: last.digest.after(salt, position, message) });
+        let digest = self.last().digest.after(salt, position, message);
+        self.push_seen(SeenLog { position, digest });
+    }
+
+    /// Goes on with a message whose digest another window has.
+    ///
+    /// # Panics
+    /// If its position is not above the last one.
+    pub fn push_seen(&mut self, seen: SeenLog) {
+        let (position, last) = (seen.position, self.last().position);
+        assert!(position > last, "message {position} is applied after message {last}");
+        self.entries.push_back(seen);
     }
 
     /// The digest of the log up to the message at `position`; `None` if it is forgotten, or there is none.

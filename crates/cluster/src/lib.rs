@@ -1,5 +1,5 @@
 //! Decides transactions from a shared log: records, certification, digests, what reads and writes the log, and what a node makes
-//! of it. No I/O but a node's own files.
+//! of it. No I/O but a node's own files and, behind the features `network` and `etcd`, connections to other nodes and to the log.
 //!
 //! ```text
 //! coordinator  reads at S, buffers writes
@@ -13,13 +13,15 @@
 //!              tables          rows, names, indexes, members, places
 //!              node            all of this in order, into partitions; checkpoints, starts
 //!
-//! node to node remote          questions as of a moment of the log, and who may answer them
+//! node to node remote          questions as of a moment of the log, who is asked, and who may answer them
+//!              node            what is in use anywhere, and so may not be merged; the thread that owns all of this
 //!              transport       frames
 //! ```
 //!
 //! The log orders; every node decides alike. Whether a transaction commits is a function of the log before its record,
-//! so that there is no vote, no lock, and nothing to fail over. Log, network and partitions are interfaces, and forms
-//! in memory; those on existing engines, on sockets and on stores, and queries over partitions are not here yet.
+//! so that there is no vote, no lock, and nothing to fail over. Partitions lie in stores. Log and network are
+//! interfaces with forms in memory; the log has one on etcd, and the network one over TCP. Queries over partitions are not here
+//! yet.
 //!
 //! Source: G-Tran (VLDB 2022), whose optimistic concurrency control with decentralised coordinators this is; an ordered
 //! log replaces its clocks, its status table and its optimistic validation.

@@ -8,6 +8,7 @@
 //! its last possible place.
 
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::record::Stamp;
 use std::fmt;
 
 /// Bits of a timestamp that are the place in a message.
@@ -15,9 +16,6 @@ const PLACE_BITS: u32 = 12;
 
 /// Records that a message may have.
 pub const MESSAGE_RECORDS_MAX: usize = 1 << PLACE_BITS;
-
-/// The highest timestamp: stamps of stored records keep 62 bits.
-pub const TIMESTAMP_MAX: Timestamp = Timestamp((1 << 62) - 1);
 
 /// The position of a message in the shared log. It grows from message to message; the log may leave gaps.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -27,8 +25,8 @@ impl LogPosition {
     /// Before the first message.
     pub const START: Self = Self(0);
 
-    /// The highest position, so that timestamps fit into stamps.
-    pub const MAX: Self = Self::of(TIMESTAMP_MAX);
+    /// The highest position, so that timestamps fit into the stamps of stored records.
+    pub const MAX: Self = Self::of(Stamp::TIMESTAMP_MAX);
 
     /// The timestamp of the record in `place`, below [`MESSAGE_RECORDS_MAX`], of the message here.
     #[must_use]
@@ -77,6 +75,6 @@ mod tests {
         assert_eq!(LogPosition::of(position.timestamp(3)), position);
         assert!(position.timestamp(4095).visible_at(position.end()));
         assert!(!LogPosition(8).timestamp(0).visible_at(position.end()));
-        assert_eq!(LogPosition::MAX.end(), TIMESTAMP_MAX);
+        assert_eq!(LogPosition::MAX.end(), Stamp::TIMESTAMP_MAX);
     }
 }

@@ -3,7 +3,8 @@
 //! With the feature `planted`, which tests alone turn on, `with` has one bug for as long as its work runs, on its
 //! thread. `tests/histories` finds each of those of decisions; what nodes and coordinators may do wrong is planted
 //! there, where they are simulated. Those of packer and reader are found by the unit tests of both, and three of them by
-//! `tests/shared_log`, too; those of tables, questions and frames by unit tests; those of nodes by `tests/nodes`.
+//! `tests/shared_log`, too; those of tables, questions and frames by unit tests; those of nodes by `tests/nodes` and
+//! `tests/stores`; those of views by `tests/remote_views`; some of horizons and answers by `tests/answers`, too.
 //!
 //! Source: the faults of the model of the cluster's protocol.
 
@@ -74,6 +75,14 @@ pub enum Bug {
     LostSuffixIgnored,
     /// The log may be trimmed by one message more than a checkpoint needs.
     NeededFromTooHigh,
+    /// An append that etcd did not answer in time counts as one that will never happen.
+    TimeoutRefused,
+    /// A member of another cluster of etcd is used.
+    OtherClusterAccepted,
+    /// A message that etcd leaves out of a watch is not noticed.
+    MissingVersionIgnored,
+    /// What etcd gives from before the beginning of a watch is taken for messages.
+    OldVersionGiven,
     /// Rows that were given are given again.
     RowsGivenAgain,
     /// A new group is the lowest free one of all, whatever partition it belongs to.
@@ -84,6 +93,12 @@ pub enum Bug {
     OtherIndexReady,
     /// A node joins with an incarnation that it had before.
     IncarnationTwice,
+    /// Records of an author count who has not joined, or whose node has joined again since.
+    ZombieAccepted,
+    /// A transaction may send a partition what belongs elsewhere.
+    MisplacedAccepted,
+    /// What a transaction would have changed that cannot be installed counts as changed.
+    MalformedTouches,
     /// A placement is changed by an author who has not seen the change before.
     StalePlaceAccepted,
     /// The last node that serves a partition may drop it.
@@ -98,10 +113,22 @@ pub enum Bug {
     PartitionUnproved,
     /// A message is published before its commits are installed.
     PublishedFirst,
+    /// A partition's store notes with a commit the log through the message before.
+    NoteOfMessageBefore,
+    /// A checkpoint of a node does not sync the stores of its partitions.
+    PartitionNotSynced,
     /// What a transaction changed in the catalogue is not given to the partitions.
     SchemaKeptFromPartitions,
     /// A number of starts is given before it is on disk.
     IncarnationUnsynced,
+    /// A node writes before the log has accepted that it joins.
+    PushedBeforeJoined,
+    /// A partition without room forgets what it has not installed of a message.
+    StalledRestForgotten,
+    /// A checkpoint is made though a partition has not installed everything before it.
+    StalledStateSaved,
+    /// A partition whose store failed is read.
+    FailedPartitionAnswers,
     /// A question is answered before everything that its snapshot sees was applied.
     AnsweredTooSoon,
     /// A question is answered though versions that its snapshot sees were merged away.
@@ -112,10 +139,56 @@ pub enum Bug {
     AnswerOfStranger,
     /// A question waits for its answer for ever.
     DeadlineIgnored,
+    /// The snapshot of a question that is being answered is not in use.
+    AnswerUnregistered,
+    /// The horizon of a node passes its own readers.
+    ReadersPassed,
+    /// A reader begins below what its node has told others.
+    BegunBelowSaid,
+    /// The horizon is what is said now, though it was higher.
+    HorizonGoesBack,
+    /// The horizon is beyond what its node has applied.
+    HorizonUnapplied,
+    /// A silent node keeps its say for ever.
+    SilentNodeHolds,
+    /// A heartbeat counts that is older than one that came.
+    LateHeartbeatCounts,
+    /// A member that has said nothing yet is not waited for.
+    UnheardPassed,
+    /// A heartbeat of another log counts.
+    OtherLogHeard,
+    /// A snapshot is kept however old it is.
+    SnapshotsAgeless,
+    /// One holder of a partition is asked, and no other.
+    OneHolderAsked,
+    /// A node that was silent is asked first as before.
+    SilenceForgotten,
+    /// A refusal ends an ask.
+    RefusalFinal,
+    /// An ask goes on after its deadline.
+    AskEndless,
+    /// A message may be about any number of items.
+    ItemsUnlimited,
+    /// A question about a group of another partition is answered: nothing is there.
+    StrangeGroupAnswered,
+    /// An edge is asked of the partition of its target.
+    EdgeAskedOfTarget,
+    /// The next page of a list begins with the last entry of the one before.
+    PageRepeated,
     /// The checksum of a frame is not compared.
     FrameUnchecked,
     /// The announced length of a frame is not compared with the limit.
     FrameLengthUnchecked,
+    /// The memory of a large frame is kept until its connection ends.
+    FrameMemoryKept,
+    /// A question that its asker has forgotten waits on.
+    ForgetIgnored,
+    /// One asker may fill the queue of questions that wait.
+    AskerUnlimited,
+    /// A certificate of the cluster's CA is taken for that of any node.
+    CertificateNameUnchecked,
+    /// A node of another cluster is let in.
+    HelloClusterUnchecked,
 }
 
 impl Bug {

@@ -22,7 +22,7 @@ pub struct Author {
 pub struct RecordId {
     /// Who wrote it.
     pub author: Author,
-    /// The author's number for it, from 1.
+    /// The author's number for it: from 1 for a member, from 2^63 for one that has not joined.
     pub number: u64,
 }
 

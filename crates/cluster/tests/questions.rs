@@ -2,8 +2,8 @@
 //! snapshot and the log that were asked for.
 //!
 //! Three nodes have applied one log to different extents and go on; one of them has read another log from some message on.
-//! Each asks the others as of what it has applied. An answer says what the holder knows of the snapshot, so that the asker
-//! can compare it with what the log has there.
+//! Each asks the others as of what it has applied, and gives some questions up. An answer says what the holder knows of the
+//! snapshot, so that the asker can compare it with what the log has there.
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
 use evergraph_cluster::digest::{DigestWindow, SeenLog};
@@ -47,6 +47,15 @@ struct Tally {
     too_late: u64,
     busy: u64,
     waited: u64,
+    given_up: u64,
+    forgotten: u64,
+}
+
+/// What was asked of whom, as of which moment; and whether the asker gave it up.
+struct Asked {
+    node: NodeId,
+    at: SeenLog,
+    is_given_up: bool,
 }
 
 fn message(node: NodeId, number: u64) -> [u8; 9] {
@@ -64,7 +73,7 @@ fn content(at: &SeenLog) -> Vec<u8> {
 impl Node {
     fn new(id: NodeId, network: &MemoryNetwork) -> Self {
         let asker = Author { node: id, incarnation: 0 };
-        let limits = WaitingLimits { questions_max: 3, bytes_max: 1000 };
+        let limits = WaitingLimits { questions_max: 3, asker_questions_max: 2, ..WaitingLimits::default() };
         Self {
             id,
             applied: DigestWindow::new(SeenLog::START),
@@ -90,15 +99,34 @@ impl Node {
         LogPosition(self.position().saturating_sub(12))
     }
 
-    fn ask(&mut self, now: Duration, chance: &mut SeededChance, asked: &mut BTreeMap<QuestionId, SeenLog>) {
+    fn ask(&mut self, now: Duration, chance: &mut SeededChance, asked: &mut BTreeMap<QuestionId, Asked>) {
         let to = NodeId(chance.below(u64::from(NODES)) as u16);
         let at = self.applied.last();
         let patience = Duration::from_millis(20 + chance.below(200));
         let partition = PartitionId(chance.below(8) as u16);
         if let Some(question) = self.open.ask(now, to, (partition, at), patience, vec![1; 9]) {
-            assert!(asked.insert(question.id, at).is_none(), "a number is given once");
+            let about = Asked { node: to, at, is_given_up: false };
+            assert!(asked.insert(question.id, about).is_none(), "a number is given once");
             // One that is not sent is not answered: its deadline comes.
             let _ = self.transport.send(to, &Frame::Question(question));
+        }
+    }
+
+    /// Waits no longer for the answer to one of its questions.
+    fn give_up(&mut self, chance: &mut SeededChance, asked: &mut BTreeMap<QuestionId, Asked>) {
+        let mut own: Vec<_> = asked.iter_mut().filter(|(id, _)| id.asker.node == self.id).collect();
+        if own.is_empty() {
+            return;
+        }
+        // One of the newest: most of the others have their outcome.
+        let newest = own.len() - 1 - chance.below(own.len().min(3) as u64) as usize;
+        let (id, about) = own.swap_remove(newest);
+        let open = self.open.count();
+        self.open.forget(*id);
+        if self.open.count() < open {
+            about.is_given_up = true;
+            // One that is not sent costs the holder an answer that nobody takes.
+            let _ = self.transport.send(about.node, &Frame::Forget(*id));
         }
     }
 
@@ -117,7 +145,11 @@ impl Node {
                 }
                 Frame::Answer(answer) => outcomes.extend(self.open.answered(received.from, answer)),
                 Frame::Refusal(refusal) => outcomes.extend(self.open.refused(received.from, refusal)),
-                Frame::Heartbeat(_) | Frame::Forget(_) => {}
+                Frame::Forget(id) => {
+                    let forgotten = self.waiting.forget(received.from, id);
+                    tally.forgotten += u64::from(forgotten.is_some());
+                }
+                Frame::Heartbeat(_) => {}
             }
         }
         for admitted in admitted {
@@ -176,6 +208,9 @@ fn play(seed: u64, tally: &mut Tally) {
             if chance.happens(OneIn(4)) && tick < 300 {
                 node.ask(now, &mut chance, &mut asked);
             }
+            if chance.happens(OneIn(30)) {
+                node.give_up(&mut chance, &mut asked);
+            }
             for outcome in node.step(now, tally) {
                 assert_eq!(outcome.id.asker.node, node.id);
                 assert!(outcomes.insert(outcome.id, outcome).is_none(), "one outcome a question");
@@ -183,9 +218,12 @@ fn play(seed: u64, tally: &mut Tally) {
         }
     }
     tally.asked += asked.len() as u64;
-    assert_eq!(outcomes.len(), asked.len(), "every question has an outcome");
+    let given_up = asked.values().filter(|about| about.is_given_up).count();
+    tally.given_up += given_up as u64;
+    assert_eq!(outcomes.len() + given_up, asked.len(), "every question has an outcome, or is given up");
     for (id, QuestionOutcome { result, node, .. }) in outcomes {
-        let at = asked[&id];
+        let Asked { at, is_given_up, .. } = asked[&id];
+        assert!(!is_given_up, "{id:?} was given up");
         match result {
             None => tally.silent += 1,
             Some(Ok(answered)) => {
@@ -212,7 +250,7 @@ fn who_asks_gets_one_outcome_and_never_the_answer_of_another_moment_or_log() {
     (0..60).for_each(|seed| play(seed, &mut tally));
     println!("{tally:?}");
     let refused = [tally.too_old, tally.other_log, tally.too_late, tally.busy];
-    let others = [tally.answered, tally.silent, tally.waited];
+    let others = [tally.answered, tally.silent, tally.waited, tally.given_up, tally.forgotten];
     assert!(refused.iter().chain(&others).all(|count| *count > 0), "something never happened: {tally:?}");
     assert!(tally.answered > tally.asked / 20, "hardly anything is answered: {tally:?}");
 }

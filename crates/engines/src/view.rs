@@ -13,7 +13,7 @@ use evergraph_mapped_engine::view::mapped_view::MappedView;
 use evergraph_memory_engine::view::MemoryView;
 use evergraph_storage::index::entry_bound::EntryBound;
 use evergraph_storage::index::index_item::IndexItem;
-use evergraph_storage::view::{GroupBits, IndexAnswer, IndexSize, View};
+use evergraph_storage::view::{GroupBits, IndexAnswer, IndexSize, NextReads, View};
 
 /// An engine as a snapshot sees it. What has a default in [`View`] is forwarded too: engines do better.
 #[derive(Debug)]
@@ -96,6 +96,11 @@ impl View for AnyView<'_> {
     #[inline]
     fn read_ahead(&self, vertices: &[VertexId], edge_type: TypeId, side: Direction) {
         with_view!(self, view => view.read_ahead(vertices, edge_type, side));
+    }
+
+    #[inline]
+    fn ahead(&self, next: NextReads<'_>) {
+        with_view!(self, view => view.ahead(next));
     }
 
     #[inline]

@@ -211,7 +211,7 @@ impl MemoryEngine {
     where
         Job: for<'a> From<&'a Arc<Segment<B>>>,
     {
-        if self.merger().is_overdue(segment) {
+        if self.merger().needs_help(self.timeline(), segment) {
             let began = self.timeline().clock().now();
             self.merger().help(self.timeline(), segment);
             self.merger().counters.stalled(self.timeline().clock().now().saturating_sub(began));
@@ -400,6 +400,8 @@ impl Engine for MemoryEngine {
         taken.extend(body.lists().parallel(source.row(), target.0).map(|at| body.discriminator(at)));
         let records = version.layer.run.range(&keys).chain(version.history.range(&keys));
         taken.extend(records.map(|record| record.key.discriminator()));
+        let aside = version.layer.aside.runs().flat_map(|run| run.range(&keys));
+        taken.extend(aside.map(|record| record.key.discriminator()));
         let tail = version.layer.tail.iter().filter(|record| keys.contains(&record.key));
         taken.extend(tail.map(|record| record.key.discriminator()));
         Ok(())

@@ -96,7 +96,7 @@ pub fn degree(layer: &Layer<EdgeBody>, row: u16, timestamp: Timestamp) -> u64 {
 #[must_use]
 pub fn edge_count(layer: &Layer<EdgeBody>, timestamp: Timestamp) -> u64 {
     let visible = |stamp: evergraph_storage::record::Stamp| stamp.timestamp().visible_at(timestamp);
-    let records = layer.run.iter().chain(layer.tail.iter());
+    let records = layer.aside.records().chain(layer.run.iter()).chain(layer.tail.iter());
     let difference: i64 =
         records.filter(|record| visible(record.stamp)).map(|record| record.stamp.difference()).sum();
     let count = layer.body.neighbors().len() as i64 + difference;
@@ -107,7 +107,8 @@ pub fn edge_count(layer: &Layer<EdgeBody>, timestamp: Timestamp) -> u64 {
 pub fn mark_rows(layer: &Layer<EdgeBody>, rows: &mut GroupBits) {
     let mut mark = |row: u16| rows[usize::from(row) / 64] |= 1 << (row % 64);
     layer.body.for_each_row(|row, _| mark(row));
-    layer.run.iter().chain(layer.tail.iter()).for_each(|record| mark(record.key.row()));
+    let records = layer.aside.records().chain(layer.run.iter()).chain(layer.tail.iter());
+    records.for_each(|record| mark(record.key.row()));
     layer.hubs.iter().for_each(|hub| mark(hub.row));
 }
 

@@ -8,7 +8,8 @@
 //! retained  has layers that an open snapshot needs trimmed when the oldest snapshot moves
 //! ```
 //!
-//! In mode sync a record can wait for its fsync: such a segment is looked at again after a pause.
+//! In mode sync a record can wait for its fsync, and in a store with a horizon for that: such a segment is looked at again after
+//! a pause, and merged when that takes as many records as it should.
 //! One thread merges; it sleeps on the queue's condition variable when there is nothing to do. In a simulation
 //! there is no such thread, and each of its rounds is a step.
 
@@ -158,6 +159,11 @@ impl Merger {
     pub fn is_overdue<B: Body>(&self, segment: &Segment<B>) -> bool {
         let (waiting, due) = self.threshold(segment);
         waiting > 4 * due
+    }
+
+    /// Whether a writer should merge `segment`: it is overdue, and a merge takes as many records as it should.
+    pub fn needs_help<B: Body>(&self, timeline: &Timeline, segment: &Segment<B>) -> bool {
+        self.is_overdue(segment) && segment.is_worth_merging(timeline.merge_limit())
     }
 
     /// Merges `segment` for a writer if it is overdue still when the writer's turn comes; whether it did.
@@ -332,7 +338,12 @@ impl Merger {
             Job::Edges(segment) => segment.dequeue(),
         };
         dequeue();
-        let merged = self.merge(timeline, &job);
+        let limit = timeline.merge_limit();
+        let is_worth_it = match &job {
+            Job::Vertices(segment) => segment.is_worth_merging(limit),
+            Job::Edges(segment) => segment.is_worth_merging(limit),
+        };
+        let merged = is_worth_it && self.merge(timeline, &job);
         let (waiting, due) = match &job {
             Job::Vertices(segment) => self.threshold(segment),
             Job::Edges(segment) => self.threshold(segment),

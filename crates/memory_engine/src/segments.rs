@@ -177,7 +177,8 @@ fn add<B: Body>(sum: &mut EngineStatistics, segment: &Segment<B>) {
     sum.property_bytes += bytes.properties as u64;
     sum.order_bytes += bytes.orders as u64;
     let layer = &version.layer;
-    let records = layer.run.heap_bytes() + layer.tail.heap_bytes() + version.history.heap_bytes();
+    let waiting = layer.aside.heap_bytes() + layer.run.heap_bytes() + layer.tail.heap_bytes();
+    let records = waiting + version.history.heap_bytes();
     sum.record_bytes += records as u64;
     sum.retained_versions += version.older.len() as u64;
     for past in version.older.iter() {

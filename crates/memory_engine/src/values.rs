@@ -24,8 +24,10 @@ fn marked<B>(layer: &Layer<B>, items: usize) -> GroupBits {
         return [u64::MAX; 64];
     }
     let mut rows = [0; 64];
+    let mut mark = |key: RecordKey| rows[usize::from(key.row()) / 64] |= 1 << (key.row() % 64);
+    layer.aside.runs().flat_map(|run| run.stamps()).for_each(|(key, _)| mark(key));
     for (key, _) in layer.run.stamps().chain(layer.tail.stamps()) {
-        rows[usize::from(key.row()) / 64] |= 1 << (key.row() % 64);
+        mark(key);
     }
     rows
 }

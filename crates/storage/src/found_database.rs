@@ -82,6 +82,9 @@ pub(crate) fn find_or_create<E: DurableEngine>(
     refuse_strangers::<E>(directory, wanted.create)?;
     if directory.exists(manifest::FILE_NAME)? {
         let manifest = Manifest::read(directory, E::opens)?;
+        if let Some(own) = manifest.partition.filter(|_| !E::takes_partition(&manifest.engine)) {
+            return Err(whole_graphs_only(directory, &manifest.engine, own));
+        }
         if let Some(engine) = wanted.engine.filter(|engine| *engine != manifest.engine) {
             return Err(another_engine(directory, &manifest.engine, engine));
         }
@@ -109,6 +112,15 @@ pub(crate) fn find_or_create<E: DurableEngine>(
     let manifest = Manifest { has_end_file: true, partition: wanted.own_groups, ..empty };
     manifest.write(directory, || Ok(()))?;
     Ok(FoundDatabase { manifest, created: true, memory_limit_bytes })
+}
+
+/// The error of a manifest that names a partition and an engine that has none: it would show half of each edge between two
+/// partitions as if it were no edge, or a whole one.
+fn whole_graphs_only(directory: &dyn Directory, engine: &str, own: OwnGroups) -> Error {
+    let location = directory.location().display();
+    Error::invalid(format!(
+        "the database {location} has {own} of a graph and the engine `{engine}`, which takes whole graphs only"
+    ))
 }
 
 fn another_partition(directory: &dyn Directory, found: Option<OwnGroups>, asked: Option<OwnGroups>) -> Error {

@@ -13,7 +13,7 @@
 //! their properties, and the in side of edges that end there: of an edge between two stores each has a half. Its indexes
 //! have what it has.
 //!
-//! It decides nothing: transactions, loads and builds of indexes are refused. Its log makes it open again near where it was;
+//! It decides nothing: transactions, loads and requests for indexes are refused. Its log makes it open again near where it was;
 //! what a crash takes of the log's end is applied again, by whoever has all commits. So no commit waits for a sync, and
 //! durability `Sync` is refused.
 //!
@@ -53,15 +53,18 @@ impl<E: Engine> Store<E> {
     /// - notes, if there are some, stand behind them. The store keeps them as of each moment, for
     ///   [`Snapshot::note`]: a commit and what its caller has to remember of it are there together, or neither is.
     ///
-    /// An index that the commit makes ready is built here first, from the state before it: a scan of its label or type,
-    /// while no other commit is applied.
+    /// An index that the commit makes ready is filled afterwards, in the background, while others are applied: until then
+    /// look-ups read all of its label or type, and it counts as one that is being built
+    /// ([`IndexState::Building`](evergraph_graph::index::IndexState)). A value that turns out to be there twice in a unique
+    /// one makes the store refuse commits, since it is not what was decided.
     ///
     /// Any thread may call it; calls wait for each other. When it returns the commit can be read, and it is in the log's
     /// buffer, perhaps not on disk.
     ///
     /// # Errors
-    /// Nothing was installed and the same call may be tried again: `limit` if the log's disk is full, or records outgrew
-    /// their budget and merges could not catch up, for which the horizon may be too old; errors of reading.
+    /// Nothing was installed and the same call may be tried again: `limit` if the log's disk is full, if records outgrew
+    /// their budget and merges could not catch up, or if versions of notes did, for both of which the horizon may be too old;
+    /// errors of reading.
     ///
     /// Nothing was installed, and trying again does not help: `invalid` for a timestamp that is not newer than what is
     /// published, for the note `owner` and entries of index files, and in a store of a whole graph; `corrupt` if the commit
@@ -91,15 +94,30 @@ impl<E: Engine> Store<E> {
     /// it is.
     ///
     /// After opening the horizon is what is published then. Merges and checkpoints go up to the horizon: whoever never
-    /// raises it has all later changes in memory, and in the log.
+    /// raises it has all later changes in memory, and in the log. So it is with notes: about 200 bytes for each commit that
+    /// changes a short one, up to 256 MiB.
+    ///
+    /// Cost: a lock, and a change of a map for each version of a note that goes.
     ///
     /// # Errors
     /// `invalid` in a store of a whole graph: its snapshots begin at R.
     pub fn set_horizon(&self, horizon: Timestamp) -> Result<()> {
         self.front().partition()?;
         self.timeline().raise_horizon(horizon);
+        drop(self.front().notes.fold(self.timeline()));
         self.engine().snapshot_ended();
         Ok(())
+    }
+
+    /// Goes on filling the indexes that commits have created, as long as `goes_on` says so, which is asked before each vertex
+    /// group. Whether some are left.
+    ///
+    /// # Errors
+    /// `corrupt` if a value of a unique index is there twice; errors of reading.
+    pub(crate) fn fill_indexes(&self, goes_on: &mut dyn FnMut() -> bool) -> Result<bool> {
+        let front = self.front();
+        let catalogue = front.catalogue.load_full();
+        front.fills.fill(&front.engine, &front.timeline, &front.indexes, &catalogue, goes_on)
     }
 
     /// A snapshot at exactly `timestamp`, which need not be that of a commit.

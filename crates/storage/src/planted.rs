@@ -204,6 +204,10 @@ bugs! {
     MergeBeyondHorizon = "merge-beyond-horizon";
     /// A snapshot begins at a moment that merges may have gone beyond.
     BeginBelowHorizon = "begin-below-horizon";
+    /// A snapshot at a moment looks at the horizon before the registry is locked.
+    ExactlyOutsideRegistry = "exactly-outside-registry";
+    /// A checkpoint is due by all of the log, though it covers only what is older than the horizon.
+    HorizonNotDue = "horizon-not-due";
 
     // Indexes.
 

@@ -10,6 +10,7 @@
 
 use crate::engine::{Engine, EngineStatistics};
 use crate::index::directory::{IndexDirectory, Indexes};
+use crate::index::pending_fills::PendingFills;
 use crate::index::rebuild::build_all;
 use crate::io::environment::Background;
 use crate::io::random::Random;
@@ -178,6 +179,7 @@ impl<E: Engine> Store<E> {
         let catalogue = Arc::new(catalogue);
         engine.catalogue_changed(newest, &catalogue);
         let front = Front {
+            fills: PendingFills::default(),
             engine,
             timeline,
             log_access: log,
@@ -205,6 +207,7 @@ impl<E: Engine> Store<E> {
         let ReaderParts { engine, timeline, writer, budget, random, options } = parts;
         let catalogue = Catalogue::default();
         let front = Front {
+            fills: PendingFills::default(),
             engine,
             timeline,
             log_access: LogAccess::Reads(writer),

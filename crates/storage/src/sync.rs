@@ -13,7 +13,8 @@
 //!
 //! Lock order, outermost first: what applies decided commits, commit latch, note versions, registry, index shard, merge
 //! queue, log buffer. Whoever leads the log's group commit takes none of them but the log buffer.
-//! Leaves, inside which nothing else is locked: the memory budget, the queue of a read pool.
+//! Leaves, inside which nothing else is locked: the memory budget, the queue of a read pool, the list of indexes that are to
+//! be filled, marks of the log.
 //! Under the commit latch nobody waits, does I/O or frees large memory.
 
 use std::ops::Deref;

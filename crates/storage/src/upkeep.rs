@@ -1,8 +1,9 @@
-//! Upkeep: starts checkpoints when due or requested, and tidies indexes, while a database is open.
+//! Upkeep: starts checkpoints when due or requested, tidies indexes, and fills those of partitions, while a database is open.
 //!
 //! ```text
 //! due     commits in the log beyond a limit in bytes, or the log itself on disk, in bytes or files; or the
 //!         engine says so
+//! horizon of a store that has one: only what is older counts as due, since no checkpoint covers more or frees it
 //! closing many small log files of a run that was too short for the thread
 //! failed  tried again after some 10 seconds; `stats` says why
 //! ```
@@ -15,8 +16,10 @@ use crate::planted::{Bug, planted};
 use crate::store::Store;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex};
+use evergraph_graph::error::ErrorKind;
 use evergraph_graph::note::Notes;
 use evergraph_graph::timestamp::Timestamp;
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -30,6 +33,12 @@ const LOG_DISK_BYTES_MAX: u64 = 1 << 30;
 /// the small ones of many openings.
 const LOG_FILES_MAX: u64 = 16;
 const LOG_FILES_BYTES_MIN: u64 = 16 << 20;
+/// Vertex groups that a look puts into new indexes even if a checkpoint is due.
+const FILLED_GROUPS_MIN: u32 = 16;
+/// Marks of the log, at most; then every other one goes.
+const LOG_MARKS_MAX: usize = 1024;
+/// Marks between two checkpoints whose horizon follows, about.
+const LOG_MARKS_A_CHECKPOINT: u64 = 64;
 
 /// What the checkpoint thread did, for `stats`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -46,8 +55,10 @@ pub struct CheckpointState {
 pub struct Upkeep<E: DurableEngine> {
     store: Store<E>,
     limits: UpkeepLimits,
-    /// Bytes of frames in the log when the newest checkpoint began. Relaxed: a hint.
+    /// Bytes of frames in the log that the newest checkpoint covers, as far as is known. Relaxed: a hint.
     frames_at_checkpoint: AtomicU64,
+    /// Of a store with a horizon.
+    marks: Mutex<LogMarks>,
     state: Mutex<CheckpointState>,
     /// Looks for a due checkpoint that are still to be skipped after one failed. Relaxed: one thread's.
     looks_to_skip: AtomicU32,
@@ -68,11 +79,14 @@ impl<E: DurableEngine> Upkeep<E> {
     /// Of `store`, whose newest checkpoint is that of `covered_through`.
     #[must_use]
     pub fn new(store: Store<E>, covered_through: Timestamp, limits: UpkeepLimits) -> Self {
+        let (frames, published) = (store.log().frame_bytes(), store.timeline().published());
+        let marks = LogMarks::new(published, frames, limits.checkpoint_after_bytes / LOG_MARKS_A_CHECKPOINT);
         Self {
             store,
             limits,
             // The log counts what was replayed: a database that crashes often still gets its checkpoints.
             frames_at_checkpoint: AtomicU64::new(0),
+            marks: Mutex::new(marks),
             state: Mutex::new(CheckpointState { covered_through, ..CheckpointState::default() }),
             looks_to_skip: AtomicU32::new(0),
             closing: AtomicBool::new(false),
@@ -102,7 +116,7 @@ impl<E: DurableEngine> Upkeep<E> {
         progress: &mut OnCheckpointProgress<'_>,
     ) -> Result<CheckpointOutcome, CheckpointError> {
         let store = &self.store;
-        let frames = store.log().frame_bytes();
+        let (frames, published) = (store.log().frame_bytes(), store.timeline().published());
         let groups = || {
             let states = store.vertex_id_state();
             // A group whose ids were taken for a load that failed has no vertices and is not kept.
@@ -122,6 +136,10 @@ impl<E: DurableEngine> Upkeep<E> {
             groups: &groups,
         };
         let made = store.engine().checkpoint(&sources, progress)?;
+        let covered = made.covered_through;
+        // Beyond the horizon nothing is covered.
+        let is_held = store.own_groups().is_some() && covered < published;
+        let frames = if is_held { self.marks.lock().forget_before(covered) } else { frames };
         self.frames_at_checkpoint.store(frames, Ordering::Relaxed);
         let mut state = self.state.lock();
         state.checkpoints += 1;
@@ -135,11 +153,15 @@ impl<E: DurableEngine> Upkeep<E> {
         if self.store.timeline().latch().loading {
             return false;
         }
-        let log = self.store.log();
-        let since = log.frame_bytes().wrapping_sub(self.frames_at_checkpoint.load(Ordering::Relaxed));
+        let (log, timeline) = (self.store.log(), self.store.timeline());
+        let (published, horizon) = (timeline.published(), timeline.horizon());
+        let is_held = !published.visible_at(horizon) && !planted(Bug::HorizonNotDue);
+        let frames = if is_held { self.marks.lock().through(horizon) } else { log.frame_bytes() };
+        let since = frames.saturating_sub(self.frames_at_checkpoint.load(Ordering::Relaxed));
+        let may_free = || since > 0 && (!is_held || log.prunable_bytes(horizon.0) > 0);
         since > self.limits.checkpoint_after_bytes
-            || (since > 0 && log.disk_bytes() > LOG_DISK_BYTES_MAX.max(4 * self.limits.log_file_bytes))
-            || (since > 0 && self.has_many_files())
+            || (may_free() && log.disk_bytes() > LOG_DISK_BYTES_MAX.max(4 * self.limits.log_file_bytes))
+            || (may_free() && self.has_many_files())
             || self.store.engine().wants_checkpoint(false)
     }
 
@@ -178,9 +200,39 @@ impl<E: DurableEngine> Upkeep<E> {
         }
     }
 
-    /// One look: removals in indexes, and a checkpoint if it is due and the one before has not just failed.
+    /// Fills indexes that commits of a partition have created, until a checkpoint is due: but some groups each time.
+    fn fill_indexes(&self) {
+        let mut groups = 0;
+        let mut goes_on = || {
+            groups += 1;
+            !self.closing.load(Ordering::Acquire) && (groups <= FILLED_GROUPS_MIN || !self.is_due())
+        };
+        loop {
+            match self.store.fill_indexes(&mut goes_on) {
+                Ok(true) if goes_on() => {}
+                Ok(_) => return,
+                Err(error) if error.kind() == ErrorKind::Corrupt => {
+                    self.store.timeline().latch().poisoned.get_or_insert_with(|| error.to_string());
+                    return;
+                }
+                Err(error) => {
+                    self.state.lock().failure = Some(error.to_string());
+                    return;
+                }
+            }
+        }
+    }
+
+    /// One look: removals in indexes, new ones that are to be filled, and a checkpoint if it is due and the one before has not
+    /// just failed.
     pub fn look(&self) {
         self.store.collect_indexes();
+        if self.store.own_groups().is_some() {
+            // The log first: what is published then is no less.
+            let frames = self.store.log().frame_bytes();
+            self.marks.lock().note(self.store.timeline().published(), frames);
+            self.fill_indexes();
+        }
         let skip = self.looks_to_skip.load(Ordering::Relaxed).saturating_sub(1);
         self.looks_to_skip.store(skip, Ordering::Relaxed);
         if skip == 0 && !self.store.log().is_poisoned() && self.is_due() {
@@ -194,6 +246,92 @@ impl<E: DurableEngine> Upkeep<E> {
                 self.state.lock().failure = Some(error.to_string());
                 self.looks_to_skip.store(LOOKS_AFTER_FAILURE, Ordering::Relaxed);
             }
+        }
+    }
+}
+
+/// How far the log was at some commits: a checkpoint that stays at an older moment covers about so much of it.
+///
+/// Marks are as far apart as checkpoints need; while a horizon stands still they are thinned out.
+#[derive(Debug)]
+struct LogMarks {
+    /// A commit, and the bytes of frames through it; both ascending.
+    marks: VecDeque<(Timestamp, u64)>,
+    /// Bytes from one to the next, at least.
+    step_bytes: u64,
+}
+
+impl LogMarks {
+    fn new(published: Timestamp, frame_bytes: u64, step_bytes: u64) -> Self {
+        Self { marks: VecDeque::from([(published, frame_bytes)]), step_bytes: step_bytes.max(1) }
+    }
+
+    /// The log has `frame_bytes` of frames, and these are published.
+    fn note(&mut self, published: Timestamp, frame_bytes: u64) {
+        let last = self.marks.back().map_or(0, |(_, bytes)| *bytes);
+        if frame_bytes.saturating_sub(last) < self.step_bytes {
+            return;
+        }
+        self.marks.push_back((published, frame_bytes));
+        if self.marks.len() > LOG_MARKS_MAX {
+            let mut is_kept = false;
+            self.marks.retain(|_| {
+                is_kept = !is_kept;
+                is_kept
+            });
+            self.step_bytes *= 2;
+        }
+    }
+
+    /// Bytes of frames through `timestamp`, or fewer, by what comes between two marks.
+    fn through(&self, timestamp: Timestamp) -> u64 {
+        self.place(timestamp).map_or(0, |place| self.marks[place].1)
+    }
+
+    /// Forgets what lies before `timestamp`; as [`LogMarks::through`].
+    fn forget_before(&mut self, timestamp: Timestamp) -> u64 {
+        let Some(place) = self.place(timestamp) else { return 0 };
+        self.marks.drain(..place);
+        self.marks[0].1
+    }
+
+    /// The last mark that `timestamp` sees.
+    fn place(&self, timestamp: Timestamp) -> Option<usize> {
+        self.marks.partition_point(|(at, _)| at.visible_at(timestamp)).checked_sub(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evergraph_graph::timestamp::Timestamp as T;
+
+    #[test]
+    fn marks_say_how_much_of_the_log_lies_before_a_moment_or_somewhat_less() {
+        let mut marks = LogMarks::new(T(10), 500, 100);
+        for (at, bytes) in [(20, 599), (30, 650), (40, 700), (50, 1000)] {
+            marks.note(T(at), bytes);
+        }
+        let through = |marks: &LogMarks, at| marks.through(T(at));
+        assert_eq!(
+            [9, 10, 29, 30, 49, 50, 99].map(|at| through(&marks, at)),
+            [0, 500, 500, 650, 650, 1000, 1000],
+            "99 bytes are no mark of their own, nor are 50"
+        );
+        assert_eq!((marks.forget_before(T(45)), through(&marks, 44), through(&marks, 29)), (650, 650, 0));
+        assert_eq!(marks.forget_before(T(5)), 0, "nothing is known of it, and nothing is forgotten");
+        assert_eq!(through(&marks, 50), 1000);
+    }
+
+    #[test]
+    fn marks_of_a_horizon_that_stands_still_are_thinned_out() {
+        let mut marks = LogMarks::new(T(0), 0, 1);
+        let end = 10 * LOG_MARKS_MAX as u64;
+        (1..=end).for_each(|at| marks.note(T(at), at));
+        assert!(marks.marks.len() <= LOG_MARKS_MAX && marks.step_bytes == 16);
+        for at in [0, 1, 17, end / 2, end] {
+            let found = marks.through(T(at));
+            assert!(found <= at && at - found <= 2 * marks.step_bytes, "{found} bytes through {at}");
         }
     }
 }

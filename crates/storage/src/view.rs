@@ -45,6 +45,27 @@ pub struct IndexSize {
     pub file_bytes: u64,
 }
 
+/// What is read next of several items, one after the other: see [`View::ahead`].
+#[derive(Clone, Copy, Debug)]
+pub enum NextReads<'a> {
+    /// The label of each vertex.
+    Labels(&'a [VertexId]),
+    /// The edge types of the groups of these vertices, on each side of the direction.
+    EdgeTypes(&'a [VertexId], Direction),
+    /// How many edges each vertex has on each side of the direction: of one type, or of every type (`None`).
+    Degrees(&'a [VertexId], Option<TypeId>, Direction),
+    /// One property of each vertex.
+    VertexProperties(&'a [VertexId], KeyId),
+    /// All properties of each vertex.
+    VertexPropertyMaps(&'a [VertexId]),
+    /// Whether each edge is there.
+    Edges(&'a [EdgeId]),
+    /// One property of each edge.
+    EdgeProperties(&'a [EdgeId], KeyId),
+    /// All properties of each edge.
+    EdgePropertyMaps(&'a [EdgeId]),
+}
+
 /// An engine's graph at one timestamp.
 ///
 /// # What is read
@@ -70,7 +91,7 @@ pub struct IndexSize {
 /// # Concurrency
 /// Any number of threads read through one view. A read never waits for a writer, and is never made under the commit
 /// latch or with the registry of snapshots locked, so it may do I/O. Methods without a `Result` answer from memory of the
-/// process's own.
+/// process's own, but for [`View::index_size`].
 pub trait View: Send + Sync {
     /// The timestamp that is read.
     fn timestamp(&self) -> Timestamp;
@@ -137,6 +158,14 @@ pub trait View: Send + Sync {
     #[inline]
     fn read_ahead(&self, vertices: &[VertexId], edge_type: TypeId, side: Direction) {
         let _ = (vertices, edge_type, side);
+    }
+
+    /// Says what is read next, item by item: the reader knows all items and has to take them one after the other. A view of
+    /// other machines asks for all of them at once; one of this machine does nothing. What is announced need not be
+    /// read. No error: what can't be read is told to who asks. For lists, see [`View::read_ahead`].
+    #[inline]
+    fn ahead(&self, next: NextReads<'_>) {
+        let _ = next;
     }
 
     /// *Adds* the number of edges of each vertex on a side to its entry in `degrees`: callers sum over types and
@@ -223,7 +252,7 @@ pub trait View: Send + Sync {
 
     /// The size of an index that the engine keeps; `None` if it doesn't answer for it.
     ///
-    /// Cost: a look at each file's directory; nothing is read.
+    /// Cost: a look at each file's directory; nothing is read. A view of other machines asks them once.
     #[inline]
     fn index_size(&self, index: IndexId) -> Option<IndexSize> {
         let _ = index;

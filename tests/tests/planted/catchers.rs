@@ -159,7 +159,9 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         IndexEmptiedEarly | EmptyScanForgotten => return None,
         // Of extents in parts, which bodies of indexes are, and of persistent memory: there, too.
         PartNotWritten | PartNotSummed => return None,
-        HalfEdgeLost | MergeBeyondHorizon | BeginBelowHorizon => return None, // Of partitions: `partitions.rs`.
+        // Of partitions: `partitions.rs`.
+        HalfEdgeLost | MergeBeyondHorizon | BeginBelowHorizon => return None,
+        ExactlyOutsideRegistry | HorizonNotDue => return None,
         LinesNotWrittenBack | LastLineNotWrittenBack | LineFenceLeftOut | GrownLengthNotSynced => {
             return None;
         }

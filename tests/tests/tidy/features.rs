@@ -1,24 +1,47 @@
-//! Features: what a program builds that leaves the feature `files` of the crate `evergraph` off.
+//! Features: what a program builds that leaves the feature `files` of the crate `evergraph` off, or the feature `network` of the
+//! crate `evergraph-cluster`.
 
 use crate::tree::Finding;
 
-/// The manifest that has the feature.
+/// The manifest that has the feature `files`.
 pub const MANIFEST: &str = "crates/evergraph/Cargo.toml";
+/// The manifest that has the feature `network`.
+pub const NETWORK_MANIFEST: &str = "crates/cluster/Cargo.toml";
 
-/// Crates that stand behind the feature, by the beginnings of their names.
+/// Crates that stand behind the feature `files`, by the beginnings of their names.
 const OF_FILES: &[&str] = &["arrow", "parquet", "csv", "flate2", "zstd", "toml", "evergraph-files"];
+/// Crates that stand behind the features `network` and `etcd`, by the beginnings of their names.
+const OF_NETWORK: &[&str] = &["hyper", "prost", "rustls", "ring", "tokio", "tonic"];
 
-/// Those of the crates of `tree`, a line each, name first, that no program without the feature should build.
+/// Those of the crates of `tree`, a line each, name first, that no program without the feature `files` should build.
 pub fn behind_files(tree: &str) -> Vec<Finding> {
+    behind(tree, OF_FILES, "files", MANIFEST)
+}
+
+/// As [`behind_files`], for the feature `network`.
+pub fn behind_network(tree: &str) -> Vec<Finding> {
+    behind(tree, OF_NETWORK, "network", NETWORK_MANIFEST)
+}
+
+fn behind(tree: &str, starts: &[&str], feature: &str, manifest: &str) -> Vec<Finding> {
     let names = tree.lines().filter_map(|line| line.split_whitespace().next());
-    let found = names.filter(|name| OF_FILES.iter().any(|start| name.starts_with(start)));
-    let message = |name| format!("without the feature `files` {name} is built all the same");
-    found.map(|name| Finding::new(MANIFEST, 1, message(name))).collect()
+    let found = names.filter(|name| starts.iter().any(|start| name.starts_with(start)));
+    let message = |name| format!("without the feature `{feature}` {name} is built all the same");
+    found.map(|name| Finding::new(manifest, 1, message(name))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_crate_behind_the_feature_network_is_found() {
+        let tree = "evergraph-cluster v0.1.0 (/here)\ncrc32c v0.6.8\ntokio v1.54.1\n";
+        let found: Vec<_> = behind_network(tree).into_iter().map(|finding| finding.to_string()).collect();
+        let expected =
+            "crates/cluster/Cargo.toml:1: without the feature `network` tokio is built all the same";
+        assert_eq!(found, [expected]);
+    }
 
     #[test]
     fn a_crate_behind_the_feature_is_found() {

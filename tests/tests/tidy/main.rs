@@ -75,20 +75,32 @@ fn no_files_import_each_other_in_a_circle_but_those_listed() {
     assert_none(cycles::circles(files, cycles::KNOTS));
 }
 
-#[test]
-fn a_program_without_files_builds_no_arrow() {
+/// The crates that the crate of `manifest` builds without features, those of its tests included if `edges` has them.
+fn crates_without_features(manifest: &str, edges: &str) -> String {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let tree = std::process::Command::new(cargo)
         .args(["tree", "--locked", "--offline", "--prefix", "none", "--no-default-features"])
-        .args(["--manifest-path", features::MANIFEST])
+        .args(["--edges", edges, "--manifest-path", manifest])
         .current_dir(tree::root())
         .output()
         .expect("cargo runs this test");
     let said = String::from_utf8_lossy(&tree.stderr);
     assert!(tree.status.success(), "{said}");
-    let tree = String::from_utf8_lossy(&tree.stdout);
-    assert!(tree.contains("evergraph-query"), "{tree}{said}");
+    String::from_utf8_lossy(&tree.stdout).into_owned()
+}
+
+#[test]
+fn a_program_without_files_builds_no_arrow() {
+    let tree = crates_without_features(features::MANIFEST, "normal,build,dev");
+    assert!(tree.contains("evergraph-query"), "{tree}");
     assert_none(features::behind_files(&tree));
+}
+
+#[test]
+fn a_program_without_a_network_builds_no_tokio() {
+    let tree = crates_without_features(features::NETWORK_MANIFEST, "normal,build");
+    assert!(tree.contains("evergraph-storage"), "{tree}");
+    assert_none(features::behind_network(&tree));
 }
 
 #[test]

@@ -11,6 +11,10 @@
 //! index, member, place), by what its author had applied. S lies before the record itself, so a double whose id was
 //! forgotten is refused.
 //!
+//! An author is *fenced* if it is not the incarnation of a member that joined last ([`GraphRules::is_member`]). Its
+//! transactions would be decided rightly. But a process that goes on after its node started elsewhere must not say what its
+//! node serves; and once the new one has joined, whatever the old one has under way is settled: it never happens.
+//!
 //! Every node makes the same of the same log, whether it read it at once or began from a saved state. Nothing here
 //! depends on a clock, on chance, or on the order of a hash table.
 //!
@@ -18,7 +22,8 @@
 //! grown). The record that fills a generation may exceed that: a transaction of 64 MiB touches up to 8 Mi subjects, whose
 //! table takes 272 MiB, and 408 while it grows, until the generation is forgotten. Two generations, and parts up to their
 //! limit. Cost of a record: a look into two tables for each check, into one for each touch; for a range, a look at each
-//! value that entered its index after S.
+//! value that entered its index after S. What would commit is read once, on every node, before it is remembered
+//! ([`GraphRules::read_payloads`]): what cannot be installed must be refused by all.
 //!
 //! Source: G-Tran (VLDB 2022), section 4.3: read sets are compared with the write sets of its recent-commits table. Differs:
 //! the log decides, not a coordinator at commit times of its clocks, so that no outcome is in doubt and nothing waits for
@@ -27,6 +32,7 @@
 use crate::certification::generation::{
     ENTERED_SLOTS, Generation, MESSAGE_SLOTS, OUTCOME_SLOTS, TOUCH_SLOTS,
 };
+use crate::certification::graph_rules::{GraphRules, NoRules};
 use crate::certification::outcome::{CancelAnswer, DecidedRecord, Decision, FailedCheck, Outcome, Refusal};
 use crate::certification::pending_parts::{PendingParts, SentPart, part_slots};
 use crate::digest::{DigestWindow, LogComparison, LogDigest, SeenLog};
@@ -36,8 +42,9 @@ use crate::planted::{Bug, planted};
 use crate::record::body::{Record, RecordBody};
 use crate::record::large_transaction::assembled;
 use crate::record::message::Message;
+use crate::record::payload::Payload;
 use crate::record::transaction_part::TransactionPart;
-use crate::record_id::RecordId;
+use crate::record_id::{Author, RecordId};
 use evergraph_graph::timestamp::Timestamp;
 
 /// How much is remembered. The same on every node of a graph, since decisions depend on it.
@@ -74,23 +81,38 @@ pub struct Certifier {
     pub(super) digests: DigestWindow,
 }
 
+/// A message while its records are decided: where it lies, who wrote it, and what its author had applied.
+#[derive(Clone, Copy, Debug)]
+pub struct MessageHead {
+    position: LogPosition,
+    author: Author,
+    /// The snapshot after what its author had applied.
+    snapshot: Timestamp,
+    /// Whether that was this log.
+    is_of_this_log: bool,
+}
+
 /// A record's transaction, without its last part.
 #[derive(Clone, Copy)]
-struct Head {
+struct TransactionHead {
     id: RecordId,
     since: Timestamp,
     parts: u16,
     /// Whether its author saw this log, at least up to `since`.
     is_of_this_log: bool,
+    is_member: bool,
 }
 
-/// What the author of a message had applied when it was sent.
+/// What is known of a record beside its body.
 #[derive(Clone, Copy)]
-struct AuthorView {
-    /// The snapshot after it.
+struct RecordHead {
+    id: RecordId,
+    at: Timestamp,
+    /// The snapshot after what its author had applied when it was sent.
     snapshot: Timestamp,
-    /// Whether it is this log.
+    /// Whether that was this log.
     is_of_this_log: bool,
+    is_member: bool,
 }
 
 impl Certifier {
@@ -111,30 +133,59 @@ impl Certifier {
         }
     }
 
-    /// Decides the records of `message`, whose bytes are `bytes`, at `position`: the next one of the log.
+    /// Begins to decide `message` at `position`, the next one of the log. Each of its records follows in order
+    /// ([`Certifier::decide`]), then its end ([`Certifier::end`]).
     ///
     /// A message whose author saw another log ([`Certifier::compare`]) is decided as well: a caller that finds its own log
     /// changed stops instead.
     ///
     /// # Panics
     /// If `position` is not above that of the message before, or above [`LogPosition::MAX`].
-    pub fn apply(&mut self, position: LogPosition, message: Message, bytes: &[u8]) -> Vec<DecidedRecord> {
+    #[must_use]
+    pub fn begin(&self, position: LogPosition, message: &Message) -> MessageHead {
         let before = self.digests.last().position;
         assert!(position > before, "message {position} is decided after message {before}");
         assert!(position <= LogPosition::MAX, "message {position} has no timestamps");
-        let view = AuthorView {
+        MessageHead {
+            position,
+            author: message.author,
             snapshot: message.seen.position.end(),
             is_of_this_log: self.compare(&message.seen) == LogComparison::Same,
-        };
-        let mut decided = Vec::with_capacity(message.records.len());
-        for (place, record) in message.records.into_iter().enumerate() {
-            let id = RecordId { author: message.author, number: record.number };
-            let timestamp = position.timestamp(place);
-            let decision = self.decide(timestamp, id, record, view);
-            decided.push(DecidedRecord { id, timestamp, decision });
         }
-        self.digests.push(self.salt, position, bytes);
-        self.count(MESSAGE_SLOTS, position.end());
+    }
+
+    /// Decides the record in `place` of a message, by `rules` as they stand before it.
+    pub fn decide<R: GraphRules>(
+        &mut self,
+        message: &MessageHead,
+        place: usize,
+        record: Record,
+        rules: &R,
+    ) -> DecidedRecord<R::Commit> {
+        let MessageHead { position, author, snapshot, is_of_this_log } = *message;
+        let id = RecordId { author, number: record.number };
+        let timestamp = position.timestamp(place);
+        let is_member = rules.is_member(author);
+        let head = RecordHead { id, at: timestamp, snapshot, is_of_this_log, is_member };
+        let decision = self.decision(head, record.body, rules);
+        DecidedRecord { id, timestamp, decision }
+    }
+
+    /// Ends a message, whose bytes are `bytes`: all of its records are decided.
+    pub fn end(&mut self, message: MessageHead, bytes: &[u8]) {
+        self.digests.push(self.salt, message.position, bytes);
+        self.count(MESSAGE_SLOTS, message.position.end());
+    }
+
+    /// Decides a whole message, by no rules but its own: payloads are not read, and everybody is a member.
+    ///
+    /// # Panics
+    /// As [`Certifier::begin`].
+    pub fn apply(&mut self, position: LogPosition, message: Message, bytes: &[u8]) -> Vec<DecidedRecord> {
+        let head = self.begin(position, &message);
+        let records = message.records.into_iter().enumerate();
+        let decided = records.map(|(place, record)| self.decide(&head, place, record, &NoRules)).collect();
+        self.end(head, bytes);
         decided
     }
 
@@ -207,7 +258,13 @@ impl Certifier {
         self.conflict(since, last, None)
     }
 
-    fn decide(&mut self, at: Timestamp, id: RecordId, record: Record, view: AuthorView) -> Decision {
+    fn decision<R: GraphRules>(
+        &mut self,
+        head: RecordHead,
+        body: RecordBody,
+        rules: &R,
+    ) -> Decision<R::Commit> {
+        let RecordHead { id, at, .. } = head;
         if let Some(known) = self.outcome(id)
             && !planted(Bug::DoubleDecided)
         {
@@ -215,17 +272,14 @@ impl Certifier {
         }
         let is_double = self.remembered(id).is_some();
         let mut slots = 0;
-        let mut outcome = Some(Outcome::Done);
-        let decision = match record.body {
+        let decision = match body {
             RecordBody::Transaction { since, parts, last } => {
-                let is_of_this_log = view.is_of_this_log && since <= view.snapshot;
-                let head = Head { id, since, parts, is_of_this_log };
-                let decision = self.transaction(at, head, last, &mut slots);
-                outcome = match &decision {
-                    Decision::Refuse(refusal) => refusal.outcome(),
-                    _ => Some(Outcome::Committed(at)),
-                };
-                decision
+                let is_of_this_log = head.is_of_this_log && since <= head.snapshot;
+                let head = TransactionHead { id, since, parts, is_of_this_log, is_member: head.is_member };
+                self.transaction(at, head, last, rules, &mut slots)
+            }
+            RecordBody::Part { .. } | RecordBody::Cancel { .. } | RecordBody::Barrier if !head.is_member => {
+                Decision::Refuse(Refusal::Fenced)
             }
             RecordBody::Part { of, place, part } => {
                 slots += part_slots(&part);
@@ -240,13 +294,12 @@ impl Certifier {
             }
             RecordBody::Cancel { of, since } => Decision::Answer(self.cancel(of, since, &mut slots)),
             RecordBody::Barrier => Decision::Accept(RecordBody::Barrier),
-            body => {
-                let decision = self.table_record(at, body, view, &mut slots);
-                if let Decision::Refuse(refusal) = &decision {
-                    outcome = refusal.outcome();
-                }
-                decision
-            }
+            body => self.table_record(head, body, &mut slots),
+        };
+        let outcome = match &decision {
+            Decision::Commit(_) => Some(Outcome::Committed(at)),
+            Decision::Refuse(refusal) => refusal.outcome(),
+            _ => Some(Outcome::Done),
         };
         if outcome.is_some() {
             slots += OUTCOME_SLOTS;
@@ -262,22 +315,19 @@ impl Certifier {
     }
 
     /// Of rows, names, indexes, members and places: what came to a node's tables twice would be done twice, so age and log are
-    /// checked as a transaction's are.
-    fn table_record(
-        &mut self,
-        at: Timestamp,
-        body: RecordBody,
-        view: AuthorView,
-        slots: &mut u64,
-    ) -> Decision {
-        if self.is_too_old(view.snapshot) && !planted(Bug::LateRecordAccepted) {
+    /// checked as a transaction's are. Age comes before all that leaves an entry for the id.
+    fn table_record<C>(&mut self, head: RecordHead, body: RecordBody, slots: &mut u64) -> Decision<C> {
+        if self.is_too_old(head.snapshot) && !planted(Bug::LateRecordAccepted) {
             return Decision::Refuse(Refusal::TooOld { floor: self.floor });
         }
-        if !view.is_of_this_log && !planted(Bug::LateRecordAccepted) {
+        if !head.is_of_this_log && !planted(Bug::LateRecordAccepted) {
             return Decision::Refuse(Refusal::OtherLog);
         }
+        if !head.is_member && !matches!(body, RecordBody::Join { .. }) {
+            return Decision::Refuse(Refusal::Fenced);
+        }
         for subject in touches_of(&body) {
-            self.newer.touch(*subject, at);
+            self.newer.touch(*subject, head.at);
             *slots += TOUCH_SLOTS;
         }
         Decision::Accept(body)
@@ -304,43 +354,69 @@ impl Certifier {
         }
     }
 
-    fn transaction(&mut self, at: Timestamp, head: Head, last: TransactionPart, slots: &mut u64) -> Decision {
+    fn transaction<R: GraphRules>(
+        &mut self,
+        at: Timestamp,
+        head: TransactionHead,
+        mut last: TransactionPart,
+        rules: &R,
+        slots: &mut u64,
+    ) -> Decision<R::Commit> {
         let mut sent = self.parts.take(head.id);
         sent.retain(|(place, _)| *place < head.parts);
-        let all = || sent.iter().map(|(_, part)| part).chain([&last]);
-        // Age first: of a log that was seen so long ago the digest may be forgotten.
-        let refusal = if self.is_too_old(head.since) && !planted(Bug::FloorUnchecked) {
-            Some(Refusal::TooOld { floor: self.floor })
-        } else if !head.is_of_this_log && !planted(Bug::OtherLogAccepted) {
-            Some(Refusal::OtherLog)
-        } else {
-            let conflict = all().find_map(|part| self.conflict(head.since, part, Some(at)));
-            conflict.or_else(|| {
-                // Places ascend, each once: the first that isn't its own number is missing.
-                let missing = (0..head.parts)
-                    .find(|at| sent.get(usize::from(*at)).is_none_or(|(place, _)| place != at));
-                missing.filter(|_| !planted(Bug::PartsUnchecked)).map(|place| Refusal::Incomplete { place })
-            })
+        let commit = match self.refusal(at, &head, &sent, &last) {
+            Some(refusal) => Err(refusal),
+            None => rules.read_payloads(take_payloads(&mut sent, &mut last)).map_err(Refusal::Malformed),
         };
-        let is_conflict = matches!(refusal, Some(Refusal::Conflict { .. }));
-        if refusal.is_none() || (is_conflict && planted(Bug::RefusedTouches)) {
-            for part in all() {
+        let is_remembered = match &commit {
+            Ok(_) => true,
+            Err(Refusal::Conflict { .. }) => planted(Bug::RefusedTouches),
+            Err(Refusal::Malformed(_)) => planted(Bug::MalformedTouches),
+            Err(_) => false,
+        };
+        if is_remembered {
+            for part in all_parts(&sent, &last) {
                 part.touches.iter().for_each(|subject| self.newer.touch(*subject, at));
                 part.entered.iter().for_each(|key| self.newer.enter(*key, at));
             }
         }
-        if refusal.is_none() {
-            for part in all() {
-                *slots += TOUCH_SLOTS * part.touches.len() as u64 + ENTERED_SLOTS * part.entered.len() as u64;
+        match commit {
+            Err(refusal) => Decision::Refuse(refusal),
+            Ok(commit) => {
+                for part in all_parts(&sent, &last) {
+                    *slots +=
+                        TOUCH_SLOTS * part.touches.len() as u64 + ENTERED_SLOTS * part.entered.len() as u64;
+                }
+                Decision::Commit(commit)
             }
         }
-        match refusal {
-            Some(refusal) => Decision::Refuse(refusal),
-            None => {
-                let payloads = sent.into_iter().map(|(_, part)| part).chain([last]).map(|part| part.payloads);
-                Decision::Commit(assembled(payloads))
-            }
+    }
+
+    /// Why a transaction does not commit, whatever its payloads say.
+    fn refusal(
+        &self,
+        at: Timestamp,
+        head: &TransactionHead,
+        sent: &[(u16, TransactionPart)],
+        last: &TransactionPart,
+    ) -> Option<Refusal> {
+        // Age first: of a log that was seen so long ago the digest may be forgotten, and a double of what committed, too.
+        if self.is_too_old(head.since) && !planted(Bug::FloorUnchecked) {
+            return Some(Refusal::TooOld { floor: self.floor });
         }
+        if !head.is_of_this_log && !planted(Bug::OtherLogAccepted) {
+            return Some(Refusal::OtherLog);
+        }
+        if !head.is_member {
+            return Some(Refusal::Fenced);
+        }
+        let conflict = all_parts(sent, last).find_map(|part| self.conflict(head.since, part, Some(at)));
+        conflict.or_else(|| {
+            // Places ascend, each once: the first that isn't its own number is missing.
+            let missing =
+                (0..head.parts).find(|at| sent.get(usize::from(*at)).is_none_or(|(place, _)| place != at));
+            missing.filter(|_| !planted(Bug::PartsUnchecked)).map(|place| Refusal::Incomplete { place })
+        })
     }
 
     /// The first check of `part` that fails for a transaction with the snapshot `since`, decided at `at`.
@@ -379,6 +455,25 @@ impl Certifier {
         self.parts.forget_before(parts_floor);
         self.digests.forget_before(LogPosition::of(self.floor));
     }
+}
+
+/// The parts of a transaction, in their order.
+fn all_parts<'a>(
+    sent: &'a [(u16, TransactionPart)],
+    last: &'a TransactionPart,
+) -> impl Iterator<Item = &'a TransactionPart> {
+    sent.iter().map(|(_, part)| part).chain([last])
+}
+
+/// Takes the payloads of a transaction out of its parts: whole, by ascending destination.
+fn take_payloads(sent: &mut [(u16, TransactionPart)], last: &mut TransactionPart) -> Vec<Payload> {
+    let of_last = std::mem::take(&mut last.payloads);
+    if sent.is_empty() {
+        // One part has each destination once.
+        return of_last;
+    }
+    let ahead = sent.iter_mut().map(|(_, part)| std::mem::take(&mut part.payloads));
+    assembled(ahead.chain([of_last]))
 }
 
 /// What a record touches that is no transaction.

@@ -10,7 +10,8 @@
 //! parts       count:varint, then author number:varint place:u16 timestamp:u64 part each    ascending
 //! digests     count:varint, then position:u64 digest:16 each                  ascending
 //!
-//! outcome  kind:u8 (0 committed, 1 conflict, 2 other log, 3 incomplete, 4 cancelled, 5 done), of a commit its timestamp:u64
+//! outcome  kind:u8 (0 committed, 1 conflict, 2 other log, 3 incomplete, 4 cancelled, 5 done, 6 fenced, 7 malformed), of a
+//!          commit its timestamp:u64
 //! ```
 //!
 //! The same state has the same bytes. The checkpoint's file has their checksum, and the graph's salt.
@@ -228,6 +229,8 @@ fn put_outcome(out: &mut Vec<u8>, outcome: Outcome) {
         Outcome::Incomplete => out.push(3),
         Outcome::Cancelled => out.push(4),
         Outcome::Done => out.push(5),
+        Outcome::Fenced => out.push(6),
+        Outcome::Malformed => out.push(7),
     }
 }
 
@@ -240,6 +243,8 @@ fn take_outcome(reader: &mut Reader<'_>) -> Decoded<Outcome> {
         3 => Outcome::Incomplete,
         4 => Outcome::Cancelled,
         5 => Outcome::Done,
+        6 => Outcome::Fenced,
+        7 => Outcome::Malformed,
         found => return Err(start.error(format!("a kind of outcome expected, found {found}"))),
     })
 }

@@ -9,12 +9,15 @@
 //!
 //! - [`shared_log`]: the interface, and what a log must keep to
 //! - [`memory`]: a log in memory, with faults from a seed
+//! - `etcd`: a log on etcd; behind the feature `etcd`
 //! - [`packer`]: records into messages, messages into the log
 //! - [`reader`]: messages out of the log, and whether it is still the same log
 //!
 //! Packer and reader have neither threads nor clocks: whoever owns them passes the time, the log and its answers. So one
 //! thread drives a whole cluster in a simulation, and one thread a node serves its log.
 
+#[cfg(feature = "etcd")]
+pub mod etcd;
 pub mod memory;
 pub mod packer;
 pub mod reader;

@@ -14,7 +14,8 @@
 //! - The log must reach the newest message that was applied.
 //! - A message says which log its author had seen. If that is another one, one of the two is wrong: the whole window is
 //!   read again. If it is not reproduced, this node is; else the author is.
-//! - So it is when an append is answered with a position where something else was applied.
+//! - So it is when an append is answered with a position where something else was applied, and when another node says, in a
+//!   heartbeat or to a question, that it has applied another log.
 //!
 //! A log that fails is named, [`ReadError::LogChanged`], and the node stops: nodes never serve two histories. Before it stops
 //! it appends what it read ([`LogReader::changed_log`]), so that others read again, too. A log that passes though somebody
@@ -108,6 +109,13 @@ pub enum LogAlarm {
     /// message after it had acknowledged it.
     LostAppend {
         /// The position of the answer.
+        position: LogPosition,
+    },
+    /// Another node, outside of the log: it is not asked, and does not answer.
+    OtherNode {
+        /// Which node.
+        node: NodeId,
+        /// A message up to which it has applied another log.
         position: LogPosition,
     },
 }
@@ -283,6 +291,11 @@ impl LogReader {
         if applied.covers(position) && is_other() && !planted(Bug::AnswerUncompared) {
             self.suspect(LogAlarm::LostAppend { position }, now);
         }
+    }
+
+    /// Another node says that up to `position` it has applied another log. As with an author that does so, one of the two is wrong.
+    pub fn doubt(&mut self, node: NodeId, position: LogPosition, now: Duration) {
+        self.suspect(LogAlarm::OtherNode { node, position }, now);
     }
 
     /// After [`ReadError::LogChanged`]: the log up to the message that differs, as it was read; `None` if it has none there.
@@ -463,6 +476,9 @@ impl fmt::Display for LogAlarm {
             }
             Self::LostAppend { position } => {
                 write!(f, "the log acknowledged a message at {position}, and has another one or none there")
+            }
+            Self::OtherNode { node, position } => {
+                write!(f, "node {} has applied another log up to {position}", node.0)
             }
         }
     }

@@ -17,19 +17,20 @@
 //! reads there, and at a checkpoint.
 //!
 //! Partitions are independent of each other. Here they install one after the other; each needs its own mutations only, so
-//! that threads may share them.
+//! that threads may share them. One that has no room, or fails, changes nothing for the others, nor for what the node decides
+//! ([`crate::node::kept_partition`]). But no further message is applied while one has no room: what it waits for would grow.
 
 use crate::digest::SeenLog;
 use crate::log::reader::{LogReader, ReadMessage};
 use crate::log_position::LogPosition;
 use crate::node::apply_error::ApplyError;
 use crate::node::checkpoint;
-use crate::node::partition_store::{Installed, PartitionStore};
+use crate::node::kept_partition::{KeptPartition, PartitionEvent, PartitionSave};
+use crate::node::partition_store::PartitionStore;
 use crate::node::replicated_state::{AppliedRecord, DecidedMessage, ReplicatedState};
 use crate::planted::{Bug, planted};
 use crate::record_id::Author;
 use evergraph_graph::id::PartitionId;
-use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::io::directory::Directory;
 use std::cmp::Ordering;
@@ -52,24 +53,30 @@ pub struct AppliedMessage {
 pub struct Applier<P> {
     state: ReplicatedState,
     partitions: BTreeMap<PartitionId, KeptPartition<P>>,
+    /// What happened to partitions, until somebody takes it.
+    events: Vec<PartitionEvent>,
     /// The first message that a start from the newest checkpoint needs.
     needed_from: LogPosition,
-    has_failed: bool,
-}
-
-#[derive(Debug)]
-struct KeptPartition<P> {
-    store: P,
-    /// What it has installed, until the node has applied as much.
-    ahead: Option<Installed>,
 }
 
 /// Why a checkpoint was not made: the one before is valid.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SaveError {
-    /// The node, or the store of a partition.
-    Apply(ApplyError),
+    /// The store of a partition could not make durable what it has.
+    Store(ApplyError),
+    /// The store of a partition has no room for what the node has applied: a start from there would lack it. Once the partition
+    /// has resumed a checkpoint can be made.
+    Stalled {
+        /// Which partition.
+        partition: PartitionId,
+    },
+    /// A partition has failed meanwhile. If the node starts again now, from the checkpoint before, the partition may open and
+    /// catch up; the next checkpoint goes on without it.
+    Failed {
+        /// Which partition.
+        partition: PartitionId,
+    },
     /// The file of what follows from the log.
     State(CheckpointError),
 }
@@ -79,7 +86,7 @@ impl<P: PartitionStore> Applier<P> {
     #[must_use]
     pub fn new(state: ReplicatedState) -> Self {
         let needed_from = LogReader::needed_from(state.certifier().digests());
-        Self { state, partitions: BTreeMap::new(), needed_from, has_failed: false }
+        Self { state, partitions: BTreeMap::new(), events: Vec::new(), needed_from }
     }
 
     /// Keeps a partition from here on, which has installed as much of the log as this node has applied, or more: after a start,
@@ -103,11 +110,11 @@ impl<P: PartitionStore> Applier<P> {
             }
             _ => None,
         };
-        self.partitions.insert(partition, KeptPartition { store, ahead });
+        self.partitions.insert(partition, KeptPartition::new(partition, store, ahead));
         Ok(())
     }
 
-    /// Keeps a partition no longer.
+    /// Keeps a partition no longer. This is how one that has failed is taken away: its copy may be kept then.
     pub fn give_up(&mut self, partition: PartitionId) -> Option<P> {
         self.partitions.remove(&partition).map(|kept| kept.store)
     }
@@ -118,28 +125,39 @@ impl<P: PartitionStore> Applier<P> {
         &self.state
     }
 
-    /// The store of a partition, if it has what the node has applied, and no more: one that is ahead is not proved yet, and
-    /// answers nothing. A snapshot may begin there at the end of any message that the node has applied.
-    ///
-    /// # Errors
-    /// [`ApplyError::Store`], and nothing can be applied any more; [`ApplyError::Stopped`].
-    pub fn proved(&mut self, partition: PartitionId) -> Result<Option<&P>, ApplyError> {
-        if self.has_failed {
-            return Err(ApplyError::Stopped);
-        }
+    /// The store of a partition, if it has what the node has applied, and no more. One that is ahead is not proved yet; one that
+    /// has no room lacks something; one that has failed is out of use: these answer nothing. A snapshot may begin there at
+    /// the end of any message that the node has applied.
+    pub fn proved(&mut self, partition: PartitionId) -> Option<&P> {
         let seen = self.state.seen();
-        let Some(kept) = self.partitions.get_mut(&partition).filter(|kept| kept.ahead.is_none()) else {
-            return Ok(None);
-        };
-        let published = kept.publish(partition, &seen);
-        self.has_failed = published.is_err();
-        published?;
-        Ok(Some(&kept.store))
+        let kept = self.partitions.get_mut(&partition)?;
+        kept.is_proved(&seen, &mut self.events).then_some(&kept.store)
     }
 
-    /// The partitions that are kept, ascending.
+    /// The partitions that are kept, ascending, with those that have failed.
     pub fn kept(&self) -> impl ExactSizeIterator<Item = PartitionId> {
         self.partitions.keys().copied()
+    }
+
+    /// The stores of all partitions that are kept, ascending, whatever each has installed.
+    pub fn stores(&self) -> impl ExactSizeIterator<Item = (PartitionId, &P)> {
+        self.partitions.iter().map(|(partition, kept)| (*partition, &kept.store))
+    }
+
+    /// The partitions that have failed, ascending, and why. Each is out of use until it is given up.
+    pub fn failed(&self) -> impl Iterator<Item = (PartitionId, &ApplyError)> {
+        self.partitions.iter().filter_map(|(partition, kept)| Some((*partition, kept.failure()?)))
+    }
+
+    /// Whether some partition has no room for what the newest message commits.
+    #[must_use]
+    pub fn is_stalled(&self) -> bool {
+        self.partitions.values().any(KeptPartition::is_waiting)
+    }
+
+    /// What happened to partitions since this was asked last, in the order in which it happened.
+    pub fn take_events(&mut self) -> Vec<PartitionEvent> {
+        std::mem::take(&mut self.events)
     }
 
     /// Where the log must begin for this node, should it start from its newest checkpoint.
@@ -148,55 +166,53 @@ impl<P: PartitionStore> Applier<P> {
         self.needed_from
     }
 
-    /// Applies the next message of the log.
-    ///
-    /// # Errors
-    /// [`ApplyError`]. Nothing can be applied any more: the node starts again from its checkpoint, without the partition that
-    /// the error names, if it is behind or of another log.
+    /// Applies the next message of the log. What follows from it is decided in any case; what a partition makes of it is told
+    /// by [`Applier::take_events`].
     ///
     /// # Panics
-    /// If the message does not lie behind all that were applied.
-    pub fn apply(&mut self, read: ReadMessage) -> Result<AppliedMessage, ApplyError> {
-        if self.has_failed {
-            return Err(ApplyError::Stopped);
-        }
-        // Whatever fails, the state has gone on already.
-        let applied = self.apply_whole(read);
-        self.has_failed = applied.is_err();
-        applied
-    }
-
-    fn apply_whole(&mut self, read: ReadMessage) -> Result<AppliedMessage, ApplyError> {
-        let decided = self.state.apply(read)?;
-        for (partition, kept) in &mut self.partitions {
-            kept.install(*partition, &decided)?;
+    /// If the message does not lie behind all that were applied, or a partition is stalled ([`Applier::is_stalled`]).
+    pub fn apply(&mut self, read: ReadMessage) -> AppliedMessage {
+        assert!(!self.is_stalled(), "message {} is applied while a partition is stalled", read.position);
+        let mut decided = self.state.apply(read);
+        for kept in self.partitions.values_mut() {
+            kept.install(&mut decided, &mut self.events);
         }
         let DecidedMessage { seen, author, records, .. } = decided;
-        Ok(AppliedMessage { seen, author, records })
+        AppliedMessage { seen, author, records }
     }
 
-    /// Saves everything: a start from here goes on after what was applied now.
+    /// Asks stalled partitions again. Whether none is stalled any more.
+    pub fn resume(&mut self) -> bool {
+        let seen = self.state.seen();
+        for kept in self.partitions.values_mut() {
+            kept.install_waiting(&seen, &mut self.events);
+        }
+        !self.is_stalled()
+    }
+
+    /// Saves everything: a start from here goes on after what was applied now. Partitions that had failed before are not part of
+    /// it: from here on they lack what may be trimmed, and are copied.
     ///
     /// # Errors
     /// [`SaveError`]. A start finds the state of the checkpoint before, and partitions as they were then or are now.
     pub fn checkpoint(&mut self, directory: &dyn Directory) -> Result<(), SaveError> {
-        if self.has_failed {
-            return Err(SaveError::Apply(ApplyError::Stopped));
-        }
         if planted(Bug::StateSavedFirst) {
             checkpoint::write(directory, &self.state).map_err(SaveError::State)?;
         }
         let seen = self.state.seen();
+        let mut stalled = None;
         for (partition, kept) in &mut self.partitions {
-            // One that is ahead has all of this and more.
-            if kept.ahead.is_none() {
-                let published = kept.publish(*partition, &seen);
-                self.has_failed = published.is_err();
-                published.map_err(SaveError::Apply)?;
+            let partition = *partition;
+            match kept.checkpoint(&seen, &mut self.events).map_err(SaveError::Store)? {
+                PartitionSave::Whole => {}
+                PartitionSave::Stalled => stalled = stalled.or(Some(partition)),
+                PartitionSave::Failed => return Err(SaveError::Failed { partition }),
             }
-            let saved = kept.store.checkpoint();
-            let of_partition = |cause| ApplyError::Store { partition: *partition, cause };
-            saved.map_err(of_partition).map_err(SaveError::Apply)?;
+        }
+        if let Some(partition) = stalled
+            && !planted(Bug::StalledStateSaved)
+        {
+            return Err(SaveError::Stalled { partition });
         }
         checkpoint::write(directory, &self.state).map_err(SaveError::State)?;
         self.needed_from = LogReader::needed_from(self.state.certifier().digests());
@@ -204,46 +220,16 @@ impl<P: PartitionStore> Applier<P> {
     }
 }
 
-impl<P: PartitionStore> KeptPartition<P> {
-    fn install(&mut self, partition: PartitionId, decided: &DecidedMessage) -> Result<(), ApplyError> {
-        let seen = &decided.seen;
-        let mut through = Timestamp::ZERO;
-        if let Some(ahead) = self.ahead {
-            if seen.position < ahead.position() {
-                return Ok(());
-            }
-            // The message where it ends, or the first one behind it: then the log has none there.
-            if *seen != ahead.seen && !planted(Bug::PartitionUnproved) {
-                return Err(ApplyError::OtherLog { partition, installed: ahead.position() });
-            }
-            self.ahead = None;
-            through = ahead.through;
-        }
-        if planted(Bug::PublishedFirst) {
-            self.publish(partition, seen)?;
-        }
-        for commit in decided.commits.iter().filter(|commit| commit.timestamp > through) {
-            let mutations = commit.mutations_of(partition)?;
-            if !mutations.is_empty() {
-                let applied = self.store.apply(commit.timestamp, mutations, seen);
-                applied.map_err(|cause| ApplyError::Store { partition, cause })?;
-            }
-        }
-        Ok(())
-    }
-
-    fn publish(&mut self, partition: PartitionId, seen: &SeenLog) -> Result<(), ApplyError> {
-        if self.store.installed() == Installed::all(seen) {
-            return Ok(());
-        }
-        self.store.publish_through(seen).map_err(|cause| ApplyError::Store { partition, cause })
-    }
-}
-
 impl fmt::Display for SaveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Apply(error) => write!(f, "{error}"),
+            Self::Store(error) => write!(f, "{error}"),
+            Self::Stalled { partition } => {
+                write!(f, "no checkpoint now: partition {} has no room for what was applied", partition.0)
+            }
+            Self::Failed { partition } => {
+                write!(f, "no checkpoint now: partition {} has failed", partition.0)
+            }
             Self::State(error) => write!(f, "{error}"),
         }
     }
@@ -252,7 +238,8 @@ impl fmt::Display for SaveError {
 impl std::error::Error for SaveError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Apply(error) => error.source(),
+            Self::Store(error) => error.source(),
+            Self::Stalled { .. } | Self::Failed { .. } => None,
             Self::State(error) => error.source(),
         }
     }

@@ -1,34 +1,25 @@
-//! Apply error: why a node cannot go on applying.
+//! Apply error: why a node cannot install what was decided in one of its partitions.
+//!
+//! None of these stops the node: what follows from the log is decided whatever its partitions say, and the other partitions go
+//! on.
 
 use crate::log_position::LogPosition;
-use crate::record_id::RecordId;
 use evergraph_graph::error::Error;
 use evergraph_graph::id::PartitionId;
-use evergraph_graph::timestamp::Timestamp;
 use std::fmt;
 
-/// Why a node cannot go on applying.
+/// Why a partition of a node cannot be used.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ApplyError {
-    /// A record committed and is not what its coordinator should have sent: its mutations cannot be read, or change the
-    /// catalogue against its rules. Every node that reads them stops.
-    Record {
-        /// Which record.
-        id: RecordId,
-        /// Its commit.
-        timestamp: Timestamp,
-        /// What is wrong with it.
-        cause: Error,
-    },
-    /// The store of a partition failed.
+    /// The store of the partition failed, and it is not a lack of room.
     Store {
         /// Which partition.
         partition: PartitionId,
         /// What it says.
         cause: Error,
     },
-    /// A partition has less than the node's checkpoint: it is copied from another node.
+    /// The partition has less than the node has applied: it is copied from another node.
     Behind {
         /// Which partition.
         partition: PartitionId,
@@ -37,7 +28,7 @@ pub enum ApplyError {
         /// The newest message that the node has applied.
         applied: LogPosition,
     },
-    /// A partition has installed another log than this one: it is copied from another node.
+    /// The partition has installed another log than this one: it is copied from another node.
     OtherLog {
         /// Which partition.
         partition: PartitionId,
@@ -49,17 +40,15 @@ pub enum ApplyError {
         /// Which partition.
         partition: PartitionId,
     },
-    /// The node has stopped before, by an error.
-    Stopped,
 }
 
 impl fmt::Display for ApplyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Record { id, timestamp, cause } => {
-                write!(f, "{id} committed at {timestamp} and cannot be applied: {cause}")
+            Self::Store { partition, cause } => {
+                let partition = partition.0;
+                write!(f, "partition {partition}: {cause}; open it again, or copy it from another node")
             }
-            Self::Store { partition, cause } => write!(f, "partition {}: {cause}", partition.0),
             Self::Behind { partition, installed, applied } => {
                 let partition = partition.0;
                 write!(
@@ -73,7 +62,6 @@ impl fmt::Display for ApplyError {
                 write!(f, "partition {partition} has another log up to message {installed}: copy it again")
             }
             Self::Kept { partition } => write!(f, "the node keeps partition {} already", partition.0),
-            Self::Stopped => f.write_str("the node has stopped: start it again"),
         }
     }
 }
@@ -81,7 +69,7 @@ impl fmt::Display for ApplyError {
 impl std::error::Error for ApplyError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Record { cause, .. } | Self::Store { cause, .. } => Some(cause),
+            Self::Store { cause, .. } => Some(cause),
             _ => None,
         }
     }

@@ -10,44 +10,40 @@
 //!            4  crc32c of all before
 //! ```
 //!
-//! A new one is written under another name, synced, renamed, and the directory synced: there is always a whole one.
-//! Partitions lie in directories of their own, and have what the file says, or more.
+//! There is always a whole one ([`crate::node::checked_file`]). Partitions lie in directories of their own, and have what the
+//! file says, or more.
 
 use crate::certification::certifier::Certifier;
-use crate::checksum::{before_checksum, put_checksum};
 use crate::key_hash::graph_salt::GraphSalt;
+use crate::node::checked_file::CheckedFile;
 use crate::node::replicated_state::ReplicatedState;
 use crate::tables::cluster_tables::ClusterTables;
 use evergraph_graph::bytes::{DecodeError, Decoded, Reader, put_bytes};
 use evergraph_storage::checkpoint::error::CheckpointError;
-use evergraph_storage::checkpoint::manifest::remove_if_there;
 use evergraph_storage::io::directory::Directory;
-use evergraph_storage::io::error::IoError;
-use std::io::ErrorKind;
 
-/// The file's name in a node's directory.
-pub const FILE_NAME: &str = "node_state";
-/// The name under which a new one is written.
-const NEW_FILE_NAME: &str = "node_state.new";
+const FILE: CheckedFile = CheckedFile {
+    name: "node_state",
+    new_name: "node_state.new",
+    magic: "EGNC",
+    version: 1,
+    // Two generations take some hundred mebibytes, with the touches of the largest transactions and all parts that may wait.
+    bytes_max: 4 << 30,
+};
 
-const MAGIC: &[u8; 4] = b"EGNC";
-const VERSION: u16 = 1;
 const SALT_BYTES: usize = 16;
-/// Two generations take some hundred mebibytes, with the touches of the largest transactions and all parts that may wait.
-const BYTES_MAX: u64 = 4 << 30;
 
 /// The bytes of the file.
 #[must_use]
 pub fn encode(state: &ReplicatedState) -> Vec<u8> {
     let (certifier, tables) = (state.certifier().encode(), state.tables().encode());
-    let mut out = Vec::with_capacity(64 + certifier.len() + tables.len());
-    out.extend_from_slice(MAGIC);
-    out.extend_from_slice(&VERSION.to_le_bytes());
-    out.extend_from_slice(&state.salt().0);
-    put_bytes(&mut out, &certifier);
-    put_bytes(&mut out, &tables);
-    put_checksum(&mut out);
-    out
+    // With the lengths of both.
+    let bytes = SALT_BYTES + certifier.len() + tables.len() + 20;
+    FILE.encode(bytes, |out| {
+        out.extend_from_slice(&state.salt().0);
+        put_bytes(out, &certifier);
+        put_bytes(out, &tables);
+    })
 }
 
 /// Reads what [`encode`] wrote, of the graph with `salt`.
@@ -55,34 +51,19 @@ pub fn encode(state: &ReplicatedState) -> Vec<u8> {
 /// # Errors
 /// If there is something else: the byte, and what was expected there.
 pub fn decode(salt: GraphSalt, bytes: &[u8]) -> Decoded<ReplicatedState> {
-    let mut reader = Reader::new(bytes);
-    let start = reader.clone();
-    if reader.take(MAGIC.len())? != MAGIC {
-        return Err(start.error("the magic EGNC expected"));
-    }
-    let place = reader.clone();
-    match reader.u16()? {
-        VERSION => {}
-        found => return Err(place.error(format!("version {VERSION} expected, found {found}"))),
-    }
-    let head_bytes = reader.offset();
-    let content = before_checksum(bytes)?;
-    let mut reader = Reader::new(content);
-    reader.take(head_bytes)?;
-    let place = reader.clone();
-    if GraphSalt(reader.array::<SALT_BYTES>()?) != salt {
-        return Err(place.error("the checkpoint of this graph expected, found that of another one"));
-    }
-    let certifier = take_section(&mut reader, |bytes| Certifier::decode(salt, bytes))?;
-    let place = reader.clone();
-    let tables = take_section(&mut reader, ClusterTables::decode)?;
-    if tables.newest() > certifier.seen().position.end() {
-        return Err(place.error("tables of what was applied expected, found a later record"));
-    }
-    if !reader.is_empty() {
-        return Err(reader.error(format!("the end expected, {} bytes left", reader.remaining())));
-    }
-    Ok(ReplicatedState::of(salt, certifier, tables))
+    FILE.decode(bytes, |reader| {
+        let place = reader.clone();
+        if GraphSalt(reader.array::<SALT_BYTES>()?) != salt {
+            return Err(place.error("the checkpoint of this graph expected, found that of another one"));
+        }
+        let certifier = take_section(reader, |bytes| Certifier::decode(salt, bytes))?;
+        let place = reader.clone();
+        let tables = take_section(reader, ClusterTables::decode)?;
+        if tables.newest() > certifier.seen().position.end() {
+            return Err(place.error("tables of what was applied expected, found a later record"));
+        }
+        Ok(ReplicatedState::of(salt, certifier, tables))
+    })
 }
 
 /// Reads a length, and `decode`s as many bytes; an error names its place in the file.
@@ -97,19 +78,8 @@ fn take_section<T>(reader: &mut Reader<'_>, decode: impl Fn(&[u8]) -> Decoded<T>
 /// # Errors
 /// What the system says. A start finds this checkpoint or the one before.
 pub fn write(directory: &dyn Directory, state: &ReplicatedState) -> Result<(), CheckpointError> {
-    replace(directory, NEW_FILE_NAME, FILE_NAME, &encode(state))?;
+    FILE.replace(directory, &encode(state))?;
     Ok(())
-}
-
-/// Writes a file under `new_name`, and puts it in place of the one called `name`: a start finds one of the two, whole.
-///
-/// # Errors
-/// What the system says.
-pub fn replace(directory: &dyn Directory, new_name: &str, name: &str, bytes: &[u8]) -> Result<(), IoError> {
-    remove_if_there(directory, new_name)?;
-    directory.write_all_new(new_name, bytes)?;
-    directory.rename(new_name, name)?;
-    directory.sync_directory()
 }
 
 /// The checkpoint of `directory`, of the graph with `salt`; `None` if the node never made one.
@@ -117,23 +87,14 @@ pub fn replace(directory: &dyn Directory, new_name: &str, name: &str, bytes: &[u
 /// # Errors
 /// [`CheckpointError::Corrupt`], and what the system says.
 pub fn read(directory: &dyn Directory, salt: GraphSalt) -> Result<Option<ReplicatedState>, CheckpointError> {
-    let bytes = match directory.read_all(FILE_NAME, BYTES_MAX) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    let corrupt = |error: DecodeError| CheckpointError::Corrupt {
-        file: directory.path(FILE_NAME),
-        offset: error.offset as u64,
-        problem: error.expected,
-    };
-    decode(salt, &bytes).map(Some).map_err(corrupt)
+    FILE.read(directory, |bytes| decode(salt, bytes))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::certification::certifier::CertifierLimits;
+    use crate::checksum::put_checksum;
     use crate::key_hash::graph_salt::KeyHash;
     use crate::log::reader::ReadMessage;
     use crate::log_position::LogPosition;
@@ -148,14 +109,18 @@ mod tests {
     use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory};
     use proptest::collection::vec;
     use proptest::prelude::*;
+    use std::io::ErrorKind;
     use std::sync::Arc;
 
     const SALT: GraphSalt = GraphSalt([7; 16]);
     const AUTHOR: Author = Author { node: NodeId(0), incarnation: 0 };
 
-    /// After so many messages, each of which gives a name a number.
+    /// After so many messages, each of which gives a name a number; before the first one the author joined.
     fn state(messages: u64) -> ReplicatedState {
-        let members = Members::new([(NodeId(0), "a:1".into()), (NodeId(1), "b:2".into())]);
+        let mut members = Members::new([(NodeId(0), "a:1".into()), (NodeId(1), "b:2".into())]);
+        if messages > 0 {
+            members.join(AUTHOR, "a:1".into()).unwrap();
+        }
         let tables = ClusterTables::new(PartitionCount::new(1).unwrap(), members, 1);
         let limits = CertifierLimits { generation_slots: 32, parts_bytes: 1000 };
         let mut state = ReplicatedState::new(SALT, limits, tables);
@@ -166,7 +131,7 @@ mod tests {
             assert!(builder.push(&Record { number, body }));
             let bytes: Arc<[u8]> = builder.finish(&state.seen()).into();
             let message = Message::decode(&bytes).unwrap();
-            state.apply(ReadMessage { position: LogPosition(number), message, bytes }).unwrap();
+            state.apply(ReadMessage { position: LogPosition(number), message, bytes });
         }
         state
     }
@@ -289,7 +254,7 @@ mod tests {
     fn a_node_without_a_checkpoint_is_new_and_a_damaged_one_is_named() {
         let memory = MemoryDirectory::new("node");
         assert!(read(&memory, SALT).unwrap().is_none());
-        memory.write_all_new(FILE_NAME, b"something else").unwrap();
+        memory.write_all_new(FILE.name, b"something else").unwrap();
         let error = read(&memory, SALT).unwrap_err();
         assert_eq!(error.to_string(), "node/node_state is corrupt at byte 0: the magic EGNC expected");
     }

@@ -9,17 +9,39 @@
 //! ```
 //!
 //! - [`partition_store`]: what a node asks of the store of a partition
+//! - [`store_partition`]: a partition in a store, on any engine that takes partitions
 //! - [`replicated_state`]: certifier and tables; what becomes of each record
-//! - [`apply_error`]: why a node stops
+//! - [`apply_error`]: why a partition cannot be used
+//! - [`kept_partition`]: how far a partition is, and what becomes of it when its store refuses
 //! - [`apply`]: records in order, into partitions that may be ahead
+//! - [`checked_file`]: a file of a node that is replaced as a whole
 //! - [`checkpoint`]: the state in a file
-//! - [`incarnation`]: how often the node started
+//! - [`incarnation`]: how often the node started, and what tells one start from another
+//! - [`readers`]: moments of the log that are in use on a node
+//! - [`horizon`]: the oldest one that it keeps readable, from what nodes tell each other
+//! - [`outbox`]: frames that wait for the network
+//! - [`answering`]: questions of others, from when they come until their answers go
+//! - [`peer_loop`]: the network, as one thread of a node drives it
+//! - [`node_thread`]: the thread that owns a node, and how others reach it
+//! - [`owned_node`]: a node on its log and its network, as that thread steps both
+//! - [`node_asker`]: asks for a reader through that thread, and waits
 //! - [`node_loop`]: the log, its reader and its packer, as one thread of a node drives them
 
+pub mod answering;
 pub mod apply;
 pub mod apply_error;
+pub mod checked_file;
 pub mod checkpoint;
+pub mod horizon;
 pub mod incarnation;
+pub mod kept_partition;
+pub mod node_asker;
 pub mod node_loop;
+pub mod node_thread;
+pub mod outbox;
+pub mod owned_node;
 pub mod partition_store;
+pub mod peer_loop;
+pub mod readers;
 pub mod replicated_state;
+pub mod store_partition;

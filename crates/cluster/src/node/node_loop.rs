@@ -2,8 +2,11 @@
 //!
 //! ```text
 //! step   answers of the log ──> packer, reader
-//!        reader ──> messages ──> apply ──> events      at most so many a step
+//!        reader ──> messages ──> apply ──> events      at most so many a step; none while a partition is stalled
 //!        packer ──> messages ──> log
+//!
+//! joining ── its own record of joining is accepted ──> member ── its node joins elsewhere, or leaves ──> stopped
+//!    └─────────── another process is this node, or was: refused ───────────────────────────────────────────┘
 //! ```
 //!
 //! It has neither a thread nor a clock: whoever owns it passes the time, and calls it when the log has news or
@@ -11,6 +14,14 @@
 //!
 //! Records are read in order, each once; the newest messages again and again ([`crate::log::reader`]). When the log is found to
 //! have changed, the node says so to those who applied the same, and stops.
+//!
+//! A node that starts reads and applies; when the log has nothing more it asks to join. Until the log has accepted that, it
+//! writes nothing else: another process may be the same node, and ids of records would be given twice. The record is written
+//! again, under another id, if the node was so far behind that it came too old. Who has joined goes on until its node joins
+//! with a later incarnation, wherever that runs.
+//!
+//! While a partition is stalled ([`crate::node::kept_partition`]) no message is read. The node asks the partition again after
+//! 10 ms, later after up to a second; all else goes on.
 
 use crate::log::packer::{AppendedMessage, Packer, PackerLimits, PushError};
 use crate::log::reader::{LogAlarm, LogReader, ReadError, ReadEvent};
@@ -18,9 +29,14 @@ use crate::log::shared_log::{EndId, LogAnswer, LogError, SharedLog};
 use crate::log_position::LogPosition;
 use crate::node::apply::{AppliedMessage, Applier, SaveError};
 use crate::node::apply_error::ApplyError;
+use crate::node::incarnation::NodeStart;
+use crate::node::kept_partition::PartitionEvent;
 use crate::node::partition_store::PartitionStore;
-use crate::record::body::{Record, RecordBody};
-use crate::record_id::{Author, RecordId};
+use crate::node::replicated_state::RecordResult;
+use crate::planted::{Bug, planted};
+use crate::record::body::{ADDRESS_BYTES_MAX, Record, RecordBody};
+use crate::record_id::{Author, NodeId, RecordId};
+use crate::tables::cluster_tables::TableAnswer;
 use evergraph_graph::id::PartitionId;
 use evergraph_storage::io::directory::Directory;
 use std::fmt;
@@ -29,9 +45,17 @@ use std::time::Duration;
 /// Messages that a step applies, so that what waits to be sent does not wait for a long log.
 const MESSAGES_PER_STEP: usize = 64;
 
+/// How long a stalled partition is left alone after the first time that it had no room; each further time twice as long.
+const RESUME_WAIT: Duration = Duration::from_millis(10);
+
+/// The longest that a stalled partition is left alone.
+const RESUME_WAIT_MAX: Duration = Duration::from_secs(1);
+
 /// What happened in a step, in the order in which it happened.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub enum NodeEvent {
+    /// The node has joined: its records are taken from here on.
+    Joined,
     /// A message was applied.
     Applied(AppliedMessage),
     /// The log has a message of this node.
@@ -45,6 +69,8 @@ pub enum NodeEvent {
     },
     /// Somebody claimed another log, and this one is the one that was applied.
     Alarm(LogAlarm),
+    /// A partition of the node has no room, has room again, or is out of use.
+    Partition(PartitionEvent),
 }
 
 /// Why a node stops.
@@ -53,17 +79,49 @@ pub enum NodeEvent {
 pub enum NodeError {
     /// The log cannot be read on.
     Read(ReadError),
-    /// What was read cannot be applied.
-    Apply(ApplyError),
+    /// The node cannot join: this incarnation or a later one has. It has written nothing but that it wants to. Once no other
+    /// process is this node, it starts again, behind `known` ([`crate::node::incarnation::skip_to`]).
+    NotJoined {
+        /// Who asked.
+        author: Author,
+        /// The incarnation that joined last.
+        known: u32,
+    },
+    /// The node has joined with a later incarnation, elsewhere or from another copy of its directory.
+    Replaced {
+        /// This process.
+        author: Author,
+        /// The incarnation that joined last.
+        known: u32,
+    },
+    /// The node is no member any more.
+    Left,
     /// It has stopped before, by another error.
     Stopped,
+}
+
+/// Why a record was not taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum NodePushError {
+    /// The node has not joined yet: [`NodeEvent::Joined`] tells when it has.
+    Joining,
+    /// The node has stopped.
+    Stopped,
+    /// The packer did not take it.
+    Packer(PushError),
 }
 
 /// A node on its log.
 #[derive(Debug)]
 pub struct NodeLoop<P, L> {
     author: Author,
-    /// Numbers that it gave to records.
+    /// Where other nodes reach it.
+    address: Box<str>,
+    phase: MemberPhase,
+    /// The number of the next record that asks to join.
+    joining_number: u64,
+    /// Numbers that it gave to records as a member.
     records: u64,
     /// Numbers that it gave to questions for the end.
     questions: u64,
@@ -71,31 +129,61 @@ pub struct NodeLoop<P, L> {
     packer: Packer,
     reader: LogReader,
     applier: Applier<P>,
+    stall: Option<Stall>,
     /// Whether somebody who claimed another log is still to learn which one there is.
     owes_barrier: bool,
     /// Whether the last step ended before the log did.
     has_more: bool,
-    has_stopped: bool,
+}
+
+/// Whether the node may write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum MemberPhase {
+    /// It has asked to join by this record, or will once the log has nothing more.
+    Joining(Option<RecordId>),
+    Member,
+    Stopped,
+}
+
+/// A partition is stalled.
+#[derive(Clone, Copy, Debug)]
+struct Stall {
+    /// When it is asked again.
+    ends_at: Duration,
+    /// How long it is left alone after that.
+    wait: Duration,
 }
 
 impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
-    /// A node that writes as `author`, an incarnation of its own, and goes on after what `applier` has applied.
+    /// A node that goes on after what `applier` has applied, and joins as `start`, at `address`.
     ///
     /// # Panics
-    /// If `limits` allow no message under way.
+    /// If `limits` allow no message under way, or the address has not 1 to [`ADDRESS_BYTES_MAX`] bytes: nobody could read what
+    /// the node writes.
     #[must_use]
-    pub fn new(author: Author, limits: PackerLimits, applier: Applier<P>, log: L) -> Self {
+    pub fn new(
+        start: NodeStart,
+        address: Box<str>,
+        limits: PackerLimits,
+        applier: Applier<P>,
+        log: L,
+    ) -> Self {
+        let length = address.len();
+        assert!((1..=ADDRESS_BYTES_MAX).contains(&length), "an address has {length} bytes");
         Self {
-            author,
+            author: start.author,
+            address,
+            phase: MemberPhase::Joining(None),
+            joining_number: start.first_number(),
             records: 0,
             questions: 0,
             log,
-            packer: Packer::new(author, limits),
+            packer: Packer::new(start.author, limits),
             reader: LogReader::new(applier.state().salt()),
             applier,
+            stall: None,
             owes_barrier: false,
             has_more: false,
-            has_stopped: false,
         }
     }
 
@@ -103,6 +191,12 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
     #[must_use]
     pub fn applier(&self) -> &Applier<P> {
         &self.applier
+    }
+
+    /// Whether its records are taken.
+    #[must_use]
+    pub fn is_member(&self) -> bool {
+        self.phase == MemberPhase::Member
     }
 
     /// Why the log cannot be read at present.
@@ -115,10 +209,16 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
     /// when it is applied.
     ///
     /// # Errors
-    /// [`PushError`]. The record was not taken.
-    pub fn push(&mut self, body: RecordBody, now: Duration) -> Result<RecordId, PushError> {
+    /// [`NodePushError`]. The record was not taken.
+    pub fn push(&mut self, body: RecordBody, now: Duration) -> Result<RecordId, NodePushError> {
+        match self.phase {
+            MemberPhase::Member => {}
+            MemberPhase::Joining(_) if planted(Bug::PushedBeforeJoined) => {}
+            MemberPhase::Joining(_) => return Err(NodePushError::Joining),
+            MemberPhase::Stopped => return Err(NodePushError::Stopped),
+        }
         let number = self.records + 1;
-        self.packer.push(&Record { number, body }, now)?;
+        self.packer.push(&Record { number, body }, now).map_err(NodePushError::Packer)?;
         self.records = number;
         Ok(RecordId { author: self.author, number })
     }
@@ -136,6 +236,12 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
         self.log.trim(first);
     }
 
+    /// Another node says that up to `position` it has applied another log: the log is read again, and an event tells if it is the
+    /// one that was applied; else the next steps fail.
+    pub fn doubt(&mut self, node: NodeId, position: LogPosition, now: Duration) {
+        self.reader.doubt(node, position, now);
+    }
+
     /// As [`Applier::keep`].
     ///
     /// # Errors
@@ -150,10 +256,7 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
     }
 
     /// As [`Applier::proved`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn proved(&mut self, partition: PartitionId) -> Result<Option<&P>, ApplyError> {
+    pub fn proved(&mut self, partition: PartitionId) -> Option<&P> {
         self.applier.proved(partition)
     }
 
@@ -170,15 +273,20 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
     /// # Errors
     /// [`NodeError`]. The node stops for good, after the events of this step.
     pub fn step(&mut self, now: Duration, events: &mut Vec<NodeEvent>) -> Result<(), NodeError> {
-        if self.has_stopped {
+        if self.phase == MemberPhase::Stopped {
             return Err(NodeError::Stopped);
         }
         while let Some(answer) = self.log.next_answer() {
             self.answered(now, answer, events);
         }
-        let read = self.read(now, events);
-        self.has_stopped = read.is_err();
-        read?;
+        // What was found out between two steps, by whoever read or made a checkpoint.
+        self.tell_of_partitions(events);
+        let read = self.resume_and_read(now, events);
+        let done = read.and_then(|()| self.ask_to_join(now));
+        if done.is_err() {
+            self.phase = MemberPhase::Stopped;
+            return done;
+        }
         self.send(now);
         Ok(())
     }
@@ -186,11 +294,15 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
     /// When the node does something next, if the log has no news before.
     #[must_use]
     pub fn next_step_at(&self) -> Option<Duration> {
-        if self.has_stopped {
+        if self.phase == MemberPhase::Stopped {
             return None;
         }
-        let more = self.has_more.then_some(Duration::ZERO);
-        [more, self.packer.next_step_at(), self.reader.next_step_at()].into_iter().flatten().min()
+        let reads_at = match self.stall {
+            Some(stall) => Some(stall.ends_at),
+            None if self.has_more => Some(Duration::ZERO),
+            None => self.reader.next_step_at(),
+        };
+        [reads_at, self.packer.next_step_at()].into_iter().flatten().min()
     }
 
     fn answered(&mut self, now: Duration, answer: LogAnswer, events: &mut Vec<NodeEvent>) {
@@ -208,6 +320,23 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
         }
     }
 
+    /// Reads on, unless a partition has no room for what was read.
+    fn resume_and_read(&mut self, now: Duration, events: &mut Vec<NodeEvent>) -> Result<(), NodeError> {
+        if let Some(Stall { ends_at, wait }) = self.stall {
+            if now < ends_at {
+                return Ok(());
+            }
+            let has_room = self.applier.resume();
+            self.tell_of_partitions(events);
+            if !has_room {
+                self.stall = Some(Stall { ends_at: now + wait, wait: RESUME_WAIT_MAX.min(2 * wait) });
+                return Ok(());
+            }
+            self.stall = None;
+        }
+        self.read(now, events)
+    }
+
     fn read(&mut self, now: Duration, events: &mut Vec<NodeEvent>) -> Result<(), NodeError> {
         self.has_more = false;
         for _ in 0..MESSAGES_PER_STEP {
@@ -216,8 +345,18 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
                 Ok(None) => return Ok(()),
                 Ok(Some(ReadEvent::Message(read))) => {
                     self.packer.arrived(&read.message);
-                    let applied = self.applier.apply(read).map_err(NodeError::Apply)?;
+                    let applied = self.applier.apply(read);
+                    let was_member = self.is_member();
+                    self.learn_of_joining(&applied);
+                    let has_joined = !was_member && self.is_member();
                     events.push(NodeEvent::Applied(applied));
+                    events.extend(has_joined.then_some(NodeEvent::Joined));
+                    self.tell_of_partitions(events);
+                    self.check_membership()?;
+                    if self.applier.is_stalled() {
+                        self.stall = Some(Stall { ends_at: now + RESUME_WAIT, wait: 2 * RESUME_WAIT });
+                        return Ok(());
+                    }
                 }
                 Ok(Some(ReadEvent::Alarm(alarm))) => {
                     self.owes_barrier = true;
@@ -233,18 +372,71 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
         Ok(())
     }
 
+    fn tell_of_partitions(&mut self, events: &mut Vec<NodeEvent>) {
+        events.extend(self.applier.take_events().into_iter().map(NodeEvent::Partition));
+    }
+
+    /// What the log says to the record by which the node asks to join.
+    fn learn_of_joining(&mut self, applied: &AppliedMessage) {
+        let MemberPhase::Joining(Some(asked)) = self.phase else { return };
+        let own = applied.records.iter().find(|record| record.id == asked);
+        self.phase = match own.map(|record| record.result) {
+            None => return,
+            Some(RecordResult::Table(TableAnswer::Member(Ok(())))) => MemberPhase::Member,
+            // It came too old, and is asked anew; or another process was first, which is found then.
+            Some(_) => MemberPhase::Joining(None),
+        };
+    }
+
+    /// Whether a member still is one.
+    fn check_membership(&self) -> Result<(), NodeError> {
+        let (author, members) = (self.author, self.applier.state().tables().members());
+        if self.phase != MemberPhase::Member || members.is_current(author) {
+            return Ok(());
+        }
+        match members.incarnation(author.node) {
+            Some(known) if known > author.incarnation => Err(NodeError::Replaced { author, known }),
+            _ => Err(NodeError::Left),
+        }
+    }
+
+    /// Asks to join, once everything was read that the log has: what the node has applied must not be too old, and which
+    /// incarnation has joined last is known then.
+    fn ask_to_join(&mut self, now: Duration) -> Result<(), NodeError> {
+        let is_behind = self.has_more || self.stall.is_some() || self.reader.failure().is_some();
+        if self.phase != MemberPhase::Joining(None) || is_behind {
+            return Ok(());
+        }
+        let (author, number) = (self.author, self.joining_number);
+        let known = self.applier.state().tables().members().incarnation(author.node);
+        if let Some(known) = known.filter(|known| *known >= author.incarnation) {
+            return Err(NodeError::NotJoined { author, known });
+        }
+        let body = RecordBody::Join { address: self.address.clone() };
+        // A packer that is full has room later.
+        if self.packer.push(&Record { number, body }, now).is_ok() {
+            self.joining_number = NodeStart::number_after(number);
+            self.phase = MemberPhase::Joining(Some(RecordId { author, number }));
+        }
+        Ok(())
+    }
+
     /// The node stops since its log has changed: those who applied the same read theirs again.
     fn say_what_was_read(&mut self) {
         if let Some(changed) = self.reader.changed_log() {
-            self.records += 1;
-            let last = self.packer.last_append(self.records, &changed);
+            // No other process gives such a number, whether this one has joined or not.
+            let number = match self.phase {
+                MemberPhase::Member => self.records + 1,
+                MemberPhase::Joining(_) | MemberPhase::Stopped => self.joining_number,
+            };
+            let last = self.packer.last_append(number, &changed);
             self.log.append(last.id, last.message);
         }
     }
 
     fn send(&mut self, now: Duration) {
         if self.owes_barrier {
-            // A packer that is full has room later.
+            // One that has not joined, or whose packer is full, says it later.
             self.owes_barrier = self.push(RecordBody::Barrier, now).is_err();
         }
         while let Some(due) = self.packer.next_append(now, &self.applier.state().seen()) {
@@ -257,7 +449,16 @@ impl fmt::Display for NodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read(error) => write!(f, "{error}"),
-            Self::Apply(error) => write!(f, "{error}"),
+            Self::NotJoined { author, known } => write!(
+                f,
+                "{author} cannot join, since incarnation {known} has: another process is this node, or its directory was \
+                 restored from a copy. See that no other process is this node, then start it again"
+            ),
+            Self::Replaced { author, known } => write!(
+                f,
+                "{author} has stopped, since the node joined with incarnation {known}: another process is this node now"
+            ),
+            Self::Left => f.write_str("the node is no member of the cluster any more"),
             Self::Stopped => f.write_str("the node has stopped: start it again"),
         }
     }
@@ -267,8 +468,19 @@ impl std::error::Error for NodeError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Read(error) => error.source(),
-            Self::Apply(error) => error.source(),
-            Self::Stopped => None,
+            Self::NotJoined { .. } | Self::Replaced { .. } | Self::Left | Self::Stopped => None,
         }
     }
 }
+
+impl fmt::Display for NodePushError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Joining => f.write_str("the node has not joined yet"),
+            Self::Stopped => f.write_str("the node has stopped: start it again"),
+            Self::Packer(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for NodePushError {}

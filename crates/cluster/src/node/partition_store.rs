@@ -45,9 +45,10 @@ impl Installed {
 /// log of which nothing was applied ([`SeenLog::START`]).
 ///
 /// # Errors
-/// Every method fails as the store below does. After an error of [`PartitionStore::apply`] or
-/// [`PartitionStore::publish_through`] the node starts again from its checkpoint. After one of [`PartitionStore::checkpoint`]
-/// it goes on, and its files hold what they held before, or more.
+/// Every method fails as the store below does. An error of kind `limit` says that there is no room, and that nothing was
+/// installed: [`PartitionStore::apply`] and [`PartitionStore::publish_through`] are called again later, with the same. After any
+/// other error of these two nothing follows: the partition is out of use on its node until it is opened again or copied. After
+/// one of [`PartitionStore::checkpoint`] it goes on, and its files hold what they held before, or more.
 pub trait PartitionStore {
     /// What it has installed; of one that was opened, what its files hold.
     fn installed(&self) -> Installed;

@@ -1,24 +1,25 @@
 //! Replicated state: the certifier and the tables of a graph, and what becomes of each record: the same on every node.
 //!
 //! ```text
-//! message ──certifier──> commit    ──> catalogue, and the payload of each partition
-//!                        refusal, answer, part, double
-//!                        accepted  ──> tables ──> rows, a number, ...; perhaps a change of the catalogue
+//! record ──certifier──> commit    ──> catalogue, and the mutations of each partition
+//!            ▲    │     refusal, answer, part, double
+//!            │    └───> accepted  ──> tables ──> rows, a number, ...; perhaps a change of the catalogue
+//!            └── who is a member, which mutations can be installed: the tables, after the record before
 //! ```
 //!
-//! Nothing here knows which partitions the node keeps. A message is applied whole: readers see it whole, or not at all.
+//! Nothing here knows which partitions the node keeps, and nothing here fails: whatever a record says, it is decided, alike on
+//! every node. One that commits was read on all of them: a store need not refuse it for anything that the log alone tells. A
+//! message is applied whole: readers see it whole, or not at all.
 
 use crate::certification::certifier::{Certifier, CertifierLimits};
 use crate::certification::outcome::{CancelAnswer, DecidedRecord, Decision, Outcome, Refusal};
 use crate::digest::SeenLog;
 use crate::key_hash::graph_salt::GraphSalt;
 use crate::log::reader::ReadMessage;
-use crate::node::apply_error::ApplyError;
 use crate::planted::{Bug, planted};
-use crate::record::payload::{Destination, Payload};
 use crate::record_id::{Author, RecordId};
 use crate::tables::cluster_tables::{ClusterTables, TableAnswer};
-use evergraph_graph::error::{Error, ErrorKind, Result as GraphResult};
+use crate::tables::payload_check::CheckedCommit;
 use evergraph_graph::id::PartitionId;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::schema_change::SchemaChange;
@@ -84,8 +85,8 @@ pub struct DecidedCommit {
     pub timestamp: Timestamp,
     /// What it changed in the catalogue, for every partition.
     pub schema: Vec<SchemaChange>,
-    /// What it changed in partitions, each once.
-    pub payloads: Vec<Payload>,
+    /// What it changed in partitions, by ascending partition, each once.
+    pub partitions: Vec<(PartitionId, Vec<Mutation>)>,
 }
 
 impl ReplicatedState {
@@ -127,89 +128,337 @@ impl ReplicatedState {
 
     /// Decides the next message of the log.
     ///
-    /// # Errors
-    /// [`ApplyError::Record`]. The state is not one that other nodes have: the node starts again from its checkpoint.
-    ///
     /// # Panics
     /// If the message does not lie behind all that were applied.
-    pub fn apply(&mut self, read: ReadMessage) -> Result<DecidedMessage, ApplyError> {
+    pub fn apply(&mut self, read: ReadMessage) -> DecidedMessage {
         let ReadMessage { position, message, bytes } = read;
-        let author = message.author;
-        let decided = self.certifier.apply(position, message, &bytes);
-        let (mut records, mut commits) = (Vec::with_capacity(decided.len()), Vec::new());
-        for DecidedRecord { id, timestamp, decision } in decided {
-            let result = match decision {
-                Decision::Commit(payloads) => {
-                    commits.push(self.commit(id, timestamp, payloads)?);
-                    RecordResult::Committed
-                }
-                Decision::Refuse(refusal) => RecordResult::Refused(refusal),
-                Decision::Answer(answer) => RecordResult::Cancel(answer),
-                Decision::KeepPart => RecordResult::PartKept,
-                Decision::DropPart => RecordResult::PartDropped,
-                Decision::Double(outcome) => RecordResult::Double(outcome),
-                Decision::Accept(body) => {
-                    let decided = self.tables.apply(id, timestamp, body);
-                    if let Some(change) = decided.schema {
-                        let (schema, payloads) = (vec![change], Vec::new());
-                        commits.push(DecidedCommit { id, timestamp, schema, payloads });
-                    }
-                    RecordResult::Table(decided.answer)
-                }
-            };
-            records.push(AppliedRecord { id, timestamp, result });
+        let (head, author) = (self.certifier.begin(position, &message), message.author);
+        let (mut records, mut commits) = (Vec::with_capacity(message.records.len()), Vec::new());
+        for (place, record) in message.records.into_iter().enumerate() {
+            let decided = self.certifier.decide(&head, place, record, &self.tables);
+            records.push(self.follow(decided, &mut commits));
         }
-        Ok(DecidedMessage { seen: self.certifier.seen(), author, records, commits })
+        self.certifier.end(head, &bytes);
+        DecidedMessage { seen: self.certifier.seen(), author, records, commits }
     }
 
-    /// Takes what concerns every node out of the payloads of a transaction, and does it.
-    fn commit(
+    /// Does what was decided of a record, before the next one is decided.
+    fn follow(
         &mut self,
-        id: RecordId,
-        timestamp: Timestamp,
-        payloads: Vec<Payload>,
-    ) -> Result<DecidedCommit, ApplyError> {
-        let mut commit = DecidedCommit { id, timestamp, schema: Vec::new(), payloads: Vec::new() };
-        for payload in payloads {
-            match payload.destination {
-                Destination::Partition(_) => commit.payloads.push(payload),
-                Destination::EveryNode => {
-                    let changes = self.change_catalogue(timestamp, &payload);
-                    commit.schema = changes.map_err(|cause| ApplyError::Record { id, timestamp, cause })?;
+        decided: DecidedRecord<CheckedCommit>,
+        commits: &mut Vec<DecidedCommit>,
+    ) -> AppliedRecord {
+        let DecidedRecord { id, timestamp, decision } = decided;
+        let result = match decision {
+            Decision::Commit(CheckedCommit { schema, partitions }) => {
+                for change in &schema {
+                    self.tables.commit(change).expect("it was checked against this catalogue, in this order");
                 }
+                commits.push(DecidedCommit { id, timestamp, schema, partitions });
+                RecordResult::Committed
             }
-        }
-        Ok(commit)
-    }
-
-    fn change_catalogue(&mut self, at: Timestamp, payload: &Payload) -> GraphResult<Vec<SchemaChange>> {
-        let mut changes = Vec::new();
-        for mutation in payload.decode_mutations(at)? {
-            let Mutation::Schema(change) = mutation else {
-                let text = "what concerns every node is a change of the catalogue";
-                return Err(Error::new(ErrorKind::Corrupt, text));
-            };
-            self.tables.commit(&change)?;
-            changes.push(change);
-        }
-        Ok(changes)
+            Decision::Refuse(refusal) => RecordResult::Refused(refusal),
+            Decision::Answer(answer) => RecordResult::Cancel(answer),
+            Decision::KeepPart => RecordResult::PartKept,
+            Decision::DropPart => RecordResult::PartDropped,
+            Decision::Double(outcome) => RecordResult::Double(outcome),
+            Decision::Accept(body) => {
+                let decided = self.tables.apply(id, timestamp, body);
+                if let Some(change) = decided.schema {
+                    let (schema, partitions) = (vec![change], Vec::new());
+                    commits.push(DecidedCommit { id, timestamp, schema, partitions });
+                }
+                RecordResult::Table(decided.answer)
+            }
+        };
+        AppliedRecord { id, timestamp, result }
     }
 }
 
 impl DecidedCommit {
-    /// What `partition` installs: first the changes of the catalogue. Nothing, if the commit does not concern it.
-    ///
-    /// # Errors
-    /// [`ApplyError::Record`] if the bytes are no mutations.
-    pub fn mutations_of(&self, partition: PartitionId) -> Result<Vec<Mutation>, ApplyError> {
-        let changes = self.schema.iter().filter(|_| !planted(Bug::SchemaKeptFromPartitions));
-        let mut mutations: Vec<_> = changes.cloned().map(Mutation::Schema).collect();
-        let own = Destination::Partition(partition);
-        if let Some(payload) = self.payloads.iter().find(|payload| payload.destination == own) {
-            let (id, timestamp) = (self.id, self.timestamp);
-            let decoded = payload.decode_mutations(timestamp);
-            mutations.extend(decoded.map_err(|cause| ApplyError::Record { id, timestamp, cause })?);
+    /// Takes out what `partition` installs: first the changes of the catalogue, which all partitions get. Nothing, if the commit
+    /// does not concern it.
+    pub fn take_mutations_of(&mut self, partition: PartitionId) -> Vec<Mutation> {
+        let own = self.partitions.binary_search_by_key(&partition, |(of, _)| *of);
+        let own = own.map_or_else(|_| Vec::new(), |at| std::mem::take(&mut self.partitions[at].1));
+        if self.schema.is_empty() || planted(Bug::SchemaKeptFromPartitions) {
+            return own;
         }
-        Ok(mutations)
+        self.schema.iter().cloned().map(Mutation::Schema).chain(own).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::certification::outcome::{Malformation, PayloadProblem};
+    use crate::key_hash::graph_salt::KeyHash;
+    use crate::log_position::LogPosition;
+    use crate::node::incarnation::{NodeStart, count_start};
+    use crate::planted::assert_found;
+    use crate::record::body::{NewName, Record, RecordBody};
+    use crate::record::message::{Message, MessageBuilder};
+    use crate::record::payload::{Destination, Payload};
+    use crate::record::transaction_part::TransactionPart;
+    use crate::record_id::NodeId;
+    use crate::tables::members::{MemberRefusal, Members};
+    use evergraph_graph::id::{EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
+    use evergraph_graph::partition::PartitionCount;
+    use evergraph_graph::properties::Properties;
+    use evergraph_storage::io::memory::MemoryDirectory;
+    use evergraph_storage::io::random::SplitMix64;
+    use evergraph_storage::transaction::payload::encode;
+    use std::sync::Arc;
+
+    const FENCED: RecordResult = RecordResult::Refused(Refusal::Fenced);
+
+    fn author(node: u16, incarnation: u32) -> Author {
+        Author { node: NodeId(node), incarnation }
+    }
+
+    /// A log of two nodes, and what follows from it.
+    struct Log {
+        state: ReplicatedState,
+    }
+
+    impl Log {
+        /// Nobody has joined yet.
+        fn new() -> Self {
+            let members = Members::new([(NodeId(0), "a:1".into()), (NodeId(1), "b:1".into())]);
+            let tables = ClusterTables::new(PartitionCount::new(2).unwrap(), members, 1);
+            let limits = CertifierLimits { generation_slots: 40, parts_bytes: 4000 };
+            Self { state: ReplicatedState::new(GraphSalt([7; 16]), limits, tables) }
+        }
+
+        /// Node 0 has joined.
+        fn joined() -> Self {
+            let mut log = Self::new();
+            log.append(author(0, 0), vec![join(90)]);
+            log
+        }
+
+        /// What is remembered of a record, also in a checkpoint.
+        fn outcome(&self, author: Author, number: u64) -> Option<Outcome> {
+            let id = RecordId { author, number };
+            let outcome = self.state.certifier().outcome(id);
+            let saved = self.state.certifier().encode();
+            let again = Certifier::decode(self.state.salt(), &saved).unwrap();
+            assert_eq!(again.outcome(id), outcome);
+            outcome
+        }
+
+        fn since(&self) -> Timestamp {
+            self.state.seen().position.end()
+        }
+
+        fn message(&self, author: Author, records: Vec<Record>) -> Arc<[u8]> {
+            let mut builder = MessageBuilder::new(author);
+            records.iter().for_each(|record| assert!(builder.push(record)));
+            builder.finish(&self.state.seen()).into()
+        }
+
+        fn read(&mut self, bytes: &Arc<[u8]>) -> DecidedMessage {
+            let (message, bytes) = (Message::decode(bytes).unwrap(), Arc::clone(bytes));
+            let position = LogPosition(self.state.seen().position.0 + 1);
+            self.state.apply(ReadMessage { position, message, bytes })
+        }
+
+        fn append(&mut self, author: Author, records: Vec<Record>) -> Vec<RecordResult> {
+            let bytes = self.message(author, records);
+            results(&self.read(&bytes))
+        }
+    }
+
+    fn results(decided: &DecidedMessage) -> Vec<RecordResult> {
+        decided.records.iter().map(|record| record.result).collect()
+    }
+
+    fn member(answer: Result<(), MemberRefusal>) -> RecordResult {
+        RecordResult::Table(TableAnswer::Member(answer))
+    }
+
+    fn join(number: u64) -> Record {
+        Record { number, body: RecordBody::Join { address: format!("host-{number}:1").into() } }
+    }
+
+    fn name(number: u64, text: &str) -> Record {
+        let name = NewName::Label(text.into());
+        Record { number, body: RecordBody::Name { name, touches: Vec::new() } }
+    }
+
+    fn is_named(result: RecordResult) -> bool {
+        matches!(result, RecordResult::Table(TableAnswer::Name(Ok(_))))
+    }
+
+    fn barriers(numbers: std::ops::Range<u64>) -> Vec<Record> {
+        numbers.map(|number| Record { number, body: RecordBody::Barrier }).collect()
+    }
+
+    fn transaction(number: u64, since: Timestamp, last: TransactionPart) -> Record {
+        Record { number, body: RecordBody::Transaction { since, parts: 0, last } }
+    }
+
+    fn payload(destination: Destination, mutations: Vec<u8>) -> TransactionPart {
+        let payloads = vec![Payload { destination, mutations }];
+        TransactionPart { payloads, ..TransactionPart::default() }
+    }
+
+    /// Between group 1, of partition 1, and group 2, of partition 0.
+    fn edge(discriminator: u16) -> Mutation {
+        let vertex = |group| VertexId::new(GroupId(group), 0);
+        let (source, target) = (vertex(1), vertex(2));
+        let edge = EdgeId { source, edge_type: TypeId(0), target, discriminator };
+        Mutation::InsertEdge { edge, properties: Properties::EMPTY }
+    }
+
+    fn add_key(id: u16, name: &str) -> SchemaChange {
+        SchemaChange::AddKey { id: KeyId(id), name: name.into() }
+    }
+
+    #[test]
+    fn of_two_processes_from_one_directory_the_one_whose_record_comes_first_joins() {
+        let (directory, mut random) = (MemoryDirectory::new("node"), SplitMix64::new(3));
+        let copy = directory.power_cut();
+        let starts = [&directory, &copy].map(|it| count_start(it, NodeId(1), &mut random).unwrap());
+        for (first, second) in [(0, 1), (1, 0)] {
+            let mut log = Log::new();
+            let asks = |start: NodeStart| vec![join(start.first_number())];
+            let bytes = log.message(starts[first].author, asks(starts[first]));
+            assert_eq!(results(&log.read(&bytes)), [member(Ok(()))]);
+            // Its packer had no answer, and sent the same bytes again.
+            assert_eq!(results(&log.read(&bytes)), [RecordResult::Double(Outcome::Done)]);
+            let known = MemberRefusal::KnownIncarnation { known: 0 };
+            let refused = log.append(starts[second].author, asks(starts[second]));
+            assert_eq!(refused, [member(Err(known))], "two have joined");
+            let address = format!("host-{}:1", starts[first].first_number());
+            assert_eq!(log.state.tables().members().address(NodeId(1)), Some(&*address));
+        }
+    }
+
+    #[test]
+    fn records_count_of_the_incarnation_that_joined_last_and_of_nobody_else() {
+        let (mut log, old, new) = (Log::new(), author(1, 0), author(1, 1));
+        assert_eq!(log.append(old, vec![name(1, "a")]), [FENCED], "it has not joined");
+        log.append(old, vec![join(90)]);
+        assert!(is_named(log.append(old, vec![name(2, "a")])[0]));
+        assert_eq!(log.append(new, vec![join(90)]), [member(Ok(()))]);
+
+        // The old process goes on.
+        let since = log.since();
+        let of = RecordId { author: old, number: 90 };
+        let others = [
+            RecordBody::Part { of: 4, place: 0, part: TransactionPart::default() },
+            RecordBody::Cancel { of, since },
+            RecordBody::Barrier,
+        ];
+        let others = others.into_iter().zip(5..).map(|(body, number)| Record { number, body });
+        let records = [name(3, "b"), transaction(4, since, TransactionPart::default())];
+        assert_eq!(log.append(old, records.into_iter().chain(others).collect()), [FENCED; 5]);
+        let double = log.append(old, vec![transaction(4, since, TransactionPart::default())]);
+        assert_eq!(double, [RecordResult::Double(Outcome::Fenced)]);
+        assert_eq!(log.outcome(old, 4), Some(Outcome::Fenced));
+        let known = MemberRefusal::KnownIncarnation { known: 1 };
+        assert_eq!(log.append(old, vec![join(91)]), [member(Err(known))]);
+        assert!(is_named(log.append(new, vec![name(1, "b")])[0]));
+
+        // Within a message it counts from the next record on.
+        let newest = log.append(author(1, 2), vec![name(1, "c"), join(90), name(2, "c")]);
+        assert_eq!(newest[..2], [FENCED, member(Ok(()))]);
+        assert!(is_named(newest[2]));
+    }
+
+    /// What is too old may have committed, and be forgotten: an entry would say that it never did.
+    #[test]
+    fn what_is_too_old_leaves_no_entry_though_its_author_is_fenced() {
+        let mut log = Log::joined();
+        let (since, old) = (log.since(), author(1, 0));
+        log.append(author(0, 0), barriers(100..150));
+        log.append(author(0, 0), barriers(200..250));
+        let late = log.append(old, vec![transaction(1, since, TransactionPart::default())]);
+        assert!(matches!(late[0], RecordResult::Refused(Refusal::TooOld { .. })), "{late:?}");
+        assert_eq!(log.outcome(old, 1), None);
+    }
+
+    #[test]
+    fn what_nobody_could_install_is_refused_and_touches_nothing() {
+        let (mut log, author) = (Log::joined(), author(0, 0));
+        let (since, subject) = (log.since(), KeyHash(5));
+        let destination = Destination::Partition(PartitionId(0));
+        let mut bytes = encode(&[edge(0)]);
+        bytes.pop();
+        let offset = bytes.len();
+        let bad = TransactionPart { touches: vec![subject], ..payload(destination, bytes) };
+        let bad = || transaction(1, since, bad.clone());
+        let problem = PayloadProblem::Unreadable { offset };
+        let refusal = Refusal::Malformed(Malformation { destination, problem });
+        let before = log.state.tables().clone();
+        assert_eq!(log.append(author, vec![bad()]), [RecordResult::Refused(refusal)]);
+        assert_eq!(log.append(author, vec![bad()]), [RecordResult::Double(Outcome::Malformed)]);
+        assert_eq!(log.outcome(author, 1), Some(Outcome::Malformed));
+        let good = TransactionPart { checks: vec![subject], ..payload(destination, encode(&[edge(0)])) };
+        let committed = log.append(author, vec![transaction(2, since, good)]);
+        assert_eq!(committed, [RecordResult::Committed], "it touched something");
+        assert_eq!(*log.state.tables(), before);
+    }
+
+    #[test]
+    fn records_of_one_message_change_the_catalogue_one_after_the_other() {
+        let (mut log, author) = (Log::joined(), author(0, 0));
+        let since = log.since();
+        let changes = |changes: &[SchemaChange]| {
+            let mutations: Vec<_> = changes.iter().cloned().map(Mutation::Schema).collect();
+            payload(Destination::EveryNode, encode(&mutations))
+        };
+        let records = vec![
+            transaction(1, since, changes(&[add_key(3, "name")])),
+            transaction(2, since, changes(&[add_key(9, "city"), add_key(3, "age")])),
+            transaction(3, since, changes(&[add_key(3, "name"), add_key(4, "age")])),
+        ];
+        let bytes = log.message(author, records);
+        let decided = log.read(&bytes);
+        let (destination, problem) = (Destination::EveryNode, PayloadProblem::OtherCatalogue);
+        let refusal = Refusal::Malformed(Malformation { destination, problem });
+        let committed = RecordResult::Committed;
+        assert_eq!(results(&decided), [committed, RecordResult::Refused(refusal), committed]);
+        assert_eq!(decided.commits[1].schema, [add_key(3, "name"), add_key(4, "age")]);
+        let catalogue = log.state.tables().catalogue();
+        let keys = ["name", "age", "city"].map(|name| catalogue.key(name));
+        assert_eq!(keys, [Some(KeyId(3)), Some(KeyId(4)), None], "of what is refused nothing is done");
+    }
+
+    #[test]
+    fn payloads_in_pieces_are_read_whole_and_given_to_each_partition_once() {
+        let (mut log, author) = (Log::joined(), author(0, 0));
+        let since = log.since();
+        let bytes = encode(&[edge(1), edge(2)]);
+        let of = |partition| Destination::Partition(PartitionId(partition));
+        // The first piece ends within a mutation.
+        let part = payload(of(0), bytes[..5].to_vec());
+        let mut last = payload(of(0), bytes[5..].to_vec());
+        last.payloads.push(Payload { destination: of(1), mutations: encode(&[edge(1)]) });
+        let label = SchemaChange::AddLabel { id: LabelId(0), name: "a".into() };
+        let mutations = encode(&[Mutation::Schema(label.clone())]);
+        last.payloads.push(Payload { destination: Destination::EveryNode, mutations });
+        let records = vec![
+            Record { number: 1, body: RecordBody::Part { of: 2, place: 0, part } },
+            Record { number: 2, body: RecordBody::Transaction { since, parts: 1, last } },
+        ];
+        let bytes = log.message(author, records);
+        let mut decided = log.read(&bytes);
+        assert_eq!(results(&decided), [RecordResult::PartKept, RecordResult::Committed]);
+        let commit = &mut decided.commits[0];
+        let label = Mutation::Schema(label);
+        assert_eq!(commit.take_mutations_of(PartitionId(0)), [label.clone(), edge(1), edge(2)]);
+        assert_eq!(commit.take_mutations_of(PartitionId(1)), [label, edge(1)]);
+    }
+
+    #[test]
+    fn planted_bugs_are_found() {
+        let fence = records_count_of_the_incarnation_that_joined_last_and_of_nobody_else;
+        let malformed = what_nobody_could_install_is_refused_and_touches_nothing;
+        let twice = of_two_processes_from_one_directory_the_one_whose_record_comes_first_joins;
+        assert_found(Bug::ZombieAccepted, fence, "it has not joined");
+        assert_found(Bug::MalformedTouches, malformed, "it touched something");
+        assert_found(Bug::IncarnationTwice, twice, "two have joined");
     }
 }

@@ -22,7 +22,6 @@
 //! Each is preceded by its kind and its number; with the author of the message this is its id. Numbers are little-endian.
 
 use crate::key_hash::graph_salt::KeyHash;
-use crate::log_position::TIMESTAMP_MAX;
 use crate::record::transaction_part::{TransactionPart, put_hashes, take_hashes};
 use crate::record_id::{Author, NodeId, RecordId};
 use evergraph_graph::bytes::{Decoded, Reader, put_bytes, put_varint};
@@ -32,6 +31,7 @@ use evergraph_graph::mutation::Mutation;
 use evergraph_graph::partition::PARTITIONS_MAX;
 use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::record::Stamp;
 
 /// A record: what one node asks of the log.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -314,10 +314,9 @@ pub fn take_author(reader: &mut Reader<'_>) -> Decoded<Author> {
 pub fn take_timestamp(reader: &mut Reader<'_>) -> Decoded<Timestamp> {
     let start = reader.clone();
     let timestamp = Timestamp(reader.u64()?);
-    if timestamp > TIMESTAMP_MAX {
-        return Err(
-            start.error(format!("a timestamp of at most {TIMESTAMP_MAX} expected, found {timestamp}"))
-        );
+    let most = Stamp::TIMESTAMP_MAX;
+    if timestamp > most {
+        return Err(start.error(format!("a timestamp of at most {most} expected, found {timestamp}")));
     }
     Ok(timestamp)
 }

@@ -8,7 +8,38 @@
 //! - [`question`]: questions and answers
 //! - [`admission`]: whether a node may answer, and questions that wait until it may
 //! - [`open_questions`]: questions of a node that were not answered yet
+//! - [`asking`]: which holder is asked, when another one is asked as well, and what comes of it
+//!
+//! What a coordinator asks while it reads, and what comes of it:
+//!
+//! ```text
+//! remote_view ── item_reads, entry_merge ──> remote_snapshot ── view_asking ──> messages     the asker's node
+//!                                            kept_answers                          │
+//!                                            view_answering <──────────────────────┘         the holder's
+//! ```
+//!
+//! - [`view_question`], [`view_answer`]: what is asked and answered, as bytes; [`item_form`]: ids and values in them
+//! - [`answer_writer`]: as many answers as have room
+//! - [`view_answering`]: answers from a snapshot of one partition
+//! - [`view_asking`]: messages until everything is answered
+//! - [`item_reads`]: what is read of many items; [`entry_merge`]: what several indexes find
+//! - [`kept_answers`], [`remote_snapshot`]: what a snapshot was told, and what it is going to be asked
+//! - [`remote_view`]: all of it as the view of an engine
 
 pub mod admission;
+pub mod answer_writer;
+pub mod asking;
+pub mod entry_merge;
+pub mod item_form;
+pub mod item_reads;
+pub mod kept_answers;
 pub mod open_questions;
 pub mod question;
+pub mod remote_snapshot;
+pub mod remote_view;
+pub mod view_answer;
+pub mod view_answering;
+pub mod view_asking;
+pub mod view_question;
+#[cfg(test)]
+pub(crate) mod view_strategy;

@@ -13,7 +13,7 @@ use crate::planted::{Bug, planted};
 use crate::record_id::{Author, NodeId};
 use crate::remote::question::{Answer, Question, QuestionId, QuestionRefusal, RefusalReason};
 use evergraph_graph::id::PartitionId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// What came of a question.
@@ -35,6 +35,8 @@ pub struct OpenQuestions {
     questions_max: usize,
     asked: u64,
     open: BTreeMap<u64, OpenQuestion>,
+    /// When each of them ends.
+    deadlines: BTreeSet<(Duration, u64)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +49,7 @@ impl OpenQuestions {
     /// Of `asker`, at most so many at once.
     #[must_use]
     pub fn new(asker: Author, questions_max: usize) -> Self {
-        Self { asker, questions_max, asked: 0, open: BTreeMap::new() }
+        Self { asker, questions_max, asked: 0, open: BTreeMap::new(), deadlines: BTreeSet::new() }
     }
 
     /// Asks `node` about a partition as of `at`. The question goes to it now; it is open for as long as the asker's patience
@@ -65,7 +67,9 @@ impl OpenQuestions {
         }
         self.asked += 1;
         let id = QuestionId { asker: self.asker, number: self.asked };
-        self.open.insert(id.number, OpenQuestion { node, ends_at: now.saturating_add(patience) });
+        let ends_at = now.saturating_add(patience);
+        self.open.insert(id.number, OpenQuestion { node, ends_at });
+        self.deadlines.insert((ends_at, id.number));
         Some(Question { id, partition, at, patience, asked })
     }
 
@@ -81,16 +85,17 @@ impl OpenQuestions {
         self.close(node, id).map(|node| QuestionOutcome { id, node, result: Some(Err(reason)) })
     }
 
-    /// The questions whose deadline has passed at `now`.
+    /// The questions whose deadline has passed at `now`, by their deadlines.
+    ///
+    /// Cost: that of these questions.
     pub fn overdue(&mut self, now: Duration) -> Vec<QuestionOutcome> {
-        let is_overdue = |open: &OpenQuestion| open.ends_at <= now && !planted(Bug::DeadlineIgnored);
-        let overdue = self.open.iter().filter(|(_, open)| is_overdue(open));
-        let overdue: Vec<_> = overdue.map(|(number, open)| (*number, open.node)).collect();
-        let mut outcomes = Vec::with_capacity(overdue.len());
-        for (number, node) in overdue {
-            self.open.remove(&number);
+        let mut outcomes = Vec::new();
+        while let Some((_, number)) = self.deadlines.first().copied().filter(|(ends_at, _)| *ends_at <= now)
+            && !planted(Bug::DeadlineIgnored)
+        {
+            let Some(open) = self.remove(number) else { break };
             let id = QuestionId { asker: self.asker, number };
-            outcomes.push(QuestionOutcome { id, node, result: None });
+            outcomes.push(QuestionOutcome { id, node: open.node, result: None });
         }
         outcomes
     }
@@ -98,14 +103,14 @@ impl OpenQuestions {
     /// The asker does not wait for an answer any more.
     pub fn forget(&mut self, id: QuestionId) {
         if id.asker == self.asker {
-            self.open.remove(&id.number);
+            self.remove(id.number);
         }
     }
 
     /// When the next deadline passes.
     #[must_use]
     pub fn next_step_at(&self) -> Option<Duration> {
-        self.open.values().map(|open| open.ends_at).min()
+        self.deadlines.first().map(|(ends_at, _)| *ends_at)
     }
 
     /// How many are open.
@@ -119,7 +124,13 @@ impl OpenQuestions {
         if open.node != node && !planted(Bug::AnswerOfStranger) {
             return None;
         }
-        self.open.remove(&id.number).map(|open| open.node)
+        self.remove(id.number).map(|open| open.node)
+    }
+
+    fn remove(&mut self, number: u64) -> Option<OpenQuestion> {
+        let open = self.open.remove(&number)?;
+        self.deadlines.remove(&(open.ends_at, number));
+        Some(open)
     }
 }
 

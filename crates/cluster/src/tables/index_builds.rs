@@ -146,11 +146,11 @@ impl fmt::Display for IndexRefusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log_position::TIMESTAMP_MAX;
     use crate::planted::assert_found;
     use evergraph_graph::id::{KeyId, LabelId, TypeId};
     use evergraph_graph::index::IndexKind;
     use evergraph_graph::schema_change::SchemaChange;
+    use evergraph_storage::record::Stamp;
 
     fn catalogue() -> Catalogue {
         let mut catalogue = Catalogue::default();
@@ -211,7 +211,7 @@ mod tests {
     fn builds_read_back_and_no_cut_of_them_does() {
         let (catalogue, mut builds) = (catalogue(), IndexBuilds::default());
         builds.begin(&catalogue, index(Owner::Label(LabelId(1)), 3), Timestamp(5)).unwrap();
-        builds.begin(&catalogue, index(Owner::EdgeType(TypeId(2)), 3), TIMESTAMP_MAX).unwrap();
+        builds.begin(&catalogue, index(Owner::EdgeType(TypeId(2)), 3), Stamp::TIMESTAMP_MAX).unwrap();
         let mut bytes = Vec::new();
         builds.encode(&mut bytes);
         assert_eq!(IndexBuilds::decode(&mut Reader::new(&bytes), &catalogue), Ok(builds));

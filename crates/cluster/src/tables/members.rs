@@ -1,8 +1,15 @@
 //! Members: the nodes of the cluster, where they answer, and how often each of them started.
 //!
-//! A node that starts appends a record that says where it answers. It writes nothing else before the log has accepted that,
-//! and the log accepts an incarnation only once: of two processes that take themselves for the same node one learns it, and
-//! a node whose disk was restored from a copy does not give the ids of records again.
+//! ```text
+//! node 1.4 joins ──> records of 1.4 count ──> node 1.5 joins ──> records of 1.5 count, of 1.4 none any more
+//!                    another 1.4 joins: refused                  1.4 joins: refused
+//! ```
+//!
+//! A node that starts appends a record that says where it answers. It writes nothing else before the log has accepted that
+//! ([`crate::node::node_loop`]), and the log accepts an incarnation only once. So of two processes that take themselves for the
+//! same node, as when a directory was restored from a copy, the one whose record comes second learns it. The id of that record
+//! is random ([`crate::node::incarnation`]): were it the same for both, the second would be taken for a double of the first, and
+//! both would go on, with the same ids for different records.
 
 use crate::planted::{Bug, planted};
 use crate::record::body::take_address;
@@ -23,7 +30,7 @@ const HAS_ADDRESS: u8 = 2;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum MemberRefusal {
-    /// It started later than this, or another process is this node.
+    /// The node joined with this incarnation or a later one already: another process is this node, or was.
     KnownIncarnation {
         /// The highest one that joined.
         known: u32,
@@ -81,6 +88,13 @@ impl Members {
     #[must_use]
     pub fn incarnation(&self, node: NodeId) -> Option<u32> {
         self.nodes.get(&node)?.incarnation
+    }
+
+    /// Whether `author` is a member, in the incarnation that joined last: who else writes is fenced.
+    #[must_use]
+    pub fn is_current(&self, author: Author) -> bool {
+        let known = self.nodes.get(&author.node);
+        known.is_some_and(|known| known.address.is_some() && known.incarnation == Some(author.incarnation))
     }
 
     /// The members, ascending.
@@ -176,7 +190,10 @@ impl fmt::Display for MemberRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::KnownIncarnation { known } => {
-                write!(f, "the node joined with incarnation {known} before: start it again")
+                write!(
+                    f,
+                    "the node joined with incarnation {known} already: another process is this node, or was"
+                )
             }
             Self::NoMember => f.write_str("the node is no member of the cluster"),
             Self::KeepsPartitions => f.write_str("the node keeps partitions: place them elsewhere first"),
@@ -212,6 +229,22 @@ mod tests {
         assert_eq!(members.address(NodeId(1)), Some("a:8"), "who is refused changes nothing");
         assert_eq!(members.join(author(9, 0), "c:1".into()), Ok(()), "a new node");
         assert_eq!(members.all().collect::<Vec<_>>(), [1, 2, 9].map(NodeId));
+    }
+
+    #[test]
+    fn records_of_the_incarnation_that_joined_last_count_until_it_leaves() {
+        let mut members = members();
+        let current = |members: &Members| {
+            (0..3).filter(|incarnation| members.is_current(author(1, *incarnation))).collect::<Vec<_>>()
+        };
+        assert_eq!(current(&members), [0; 0], "it has not joined");
+        members.join(author(1, 0), "a:7".into()).unwrap();
+        assert_eq!(current(&members), [0]);
+        members.join(author(1, 2), "a:8".into()).unwrap();
+        assert_eq!(current(&members), [2]);
+        assert!(!members.is_current(author(2, 0)) && !members.is_current(author(9, 0)));
+        members.leave(NodeId(1), false).unwrap();
+        assert_eq!(current(&members), [0; 0], "it has left");
     }
 
     #[test]

@@ -17,6 +17,7 @@
 //! - [`members`]: nodes, and how often they started
 //! - [`placement`]: copies of partitions
 //! - [`cluster_tables`]: all of them, and what a record does to them
+//! - [`payload_check`]: what a transaction commits, if every node can install it
 //! - [`saved_form`]: their state in a checkpoint
 
 pub mod cluster_tables;
@@ -24,5 +25,6 @@ pub mod groups;
 pub mod index_builds;
 pub mod members;
 pub mod names;
+pub mod payload_check;
 pub mod placement;
 pub mod saved_form;

@@ -32,6 +32,8 @@ const VERSION: u8 = 1;
 const LENGTH_BYTES: usize = 4;
 /// Version, kind, checksum.
 const FRAME_BYTES_MIN: usize = 2 + CHECKSUM_BYTES;
+/// The most memory that a [`FrameReader`] keeps between frames, unless more has come.
+const KEPT_BYTES_MAX: usize = 256 << 10;
 
 // Whatever is asked or answered has room in a frame, with an id, a snapshot and lengths.
 const _: () = assert!(CONTENT_BYTES_MAX + 100 < FRAME_BYTES_MAX);
@@ -171,6 +173,9 @@ fn take_heartbeat(reader: &mut Reader<'_>) -> Decoded<Heartbeat> {
 }
 
 /// Reads frames from a stream that comes in pieces.
+///
+/// Memory: what came of the frame that is not whole yet, at most doubled, and never more than that frame and a piece. After a
+/// large frame it is given back at once: connections stay open for long, and most of them carry one seldom.
 #[derive(Debug, Default)]
 pub struct FrameReader {
     /// What came and is no whole frame yet; behind `read`.
@@ -182,8 +187,8 @@ impl FrameReader {
     /// The stream goes on with these bytes. Whoever calls [`FrameReader::next_frame`] until it has nothing before the stream goes on
     /// keeps at most one frame and one piece in memory.
     pub fn push(&mut self, piece: &[u8]) {
-        self.bytes.drain(..self.read);
-        self.read = 0;
+        self.forget_read();
+        self.make_room(piece.len());
         self.bytes.extend_from_slice(piece);
     }
 
@@ -194,7 +199,32 @@ impl FrameReader {
     pub fn next_frame(&mut self) -> Decoded<Option<Frame>> {
         let Some((length, frame)) = Frame::decode(&self.bytes[self.read..])? else { return Ok(None) };
         self.read += length;
+        let left = self.bytes.len() - self.read;
+        let is_large = self.bytes.capacity() > KEPT_BYTES_MAX && left <= KEPT_BYTES_MAX;
+        if is_large && !planted(Bug::FrameMemoryKept) {
+            self.forget_read();
+            self.bytes.shrink_to(KEPT_BYTES_MAX);
+        }
         Ok(Some(frame))
+    }
+
+    fn forget_read(&mut self) {
+        self.bytes.drain(..self.read);
+        self.read = 0;
+    }
+
+    /// Makes room for `more` bytes behind those that are there, of which none is read: for twice as many as there was room for,
+    /// but not for more than the first frame announces.
+    fn make_room(&mut self, more: usize) {
+        let needed = self.bytes.len() + more;
+        if needed <= self.bytes.capacity() {
+            return;
+        }
+        let announced = self.bytes.first_chunk::<LENGTH_BYTES>();
+        let announced = announced.map_or(0, |length| u32::from_le_bytes(*length) as usize);
+        let announced = LENGTH_BYTES + announced.min(FRAME_BYTES_MAX);
+        let room = announced.min(2 * self.bytes.capacity()).max(needed);
+        self.bytes.reserve_exact(room - self.bytes.len());
     }
 
     /// Whether the stream ended between two frames.
@@ -379,7 +409,31 @@ mod tests {
     }
 
     #[test]
+    fn a_reader_takes_memory_for_what_came_and_gives_that_of_a_large_frame_back() {
+        let Frame::Question(question) = sample() else { panic!("a question") };
+        let large = Frame::Answer(Answer { id: question.id, answered: vec![7; 3 << 20] });
+        let stream = [large.encode(), sample().encode()].concat();
+        let (most, mut reader) = (large.encode().len() + (16 << 10), FrameReader::default());
+        // The beginning of one that never comes.
+        reader.push(&stream[..9]);
+        assert!(reader.bytes.capacity() <= KEPT_BYTES_MAX, "the announced length takes memory");
+        let mut read = Vec::new();
+        for piece in stream[9..].chunks(16 << 10) {
+            reader.push(piece);
+            assert!(reader.bytes.capacity() <= most, "more than the frame and a piece");
+            while let Some(frame) = reader.next_frame().unwrap() {
+                assert!(reader.bytes.capacity() <= KEPT_BYTES_MAX, "the memory is kept");
+                read.push(frame);
+            }
+        }
+        assert!(reader.is_between_frames());
+        assert!(read == [large, sample()], "both frames");
+    }
+
+    #[test]
     fn planted_bugs_are_found() {
+        let memory = a_reader_takes_memory_for_what_came_and_gives_that_of_a_large_frame_back;
+        assert_found(Bug::FrameMemoryKept, memory, "the memory is kept");
         assert_found(Bug::FrameUnchecked, an_error_names_its_place, "the checksum");
         let length = a_length_beyond_the_limit_is_an_error_before_its_bytes_come;
         assert_found(Bug::FrameLengthUnchecked, length, "bytes are announced");

@@ -54,6 +54,10 @@ pub trait Transport {
 
     /// The next frame that came; `None` if there is none yet.
     fn receive(&mut self) -> Option<ReceivedFrame>;
+
+    /// Another node is a member and answers at `address`, `host:port`; or it is none any more. The owner of a node says so as the
+    /// node applies it. A network that knows by itself where everybody is does nothing.
+    fn set_peer(&mut self, _node: NodeId, _address: Option<&str>) {}
 }
 
 impl fmt::Display for SendError {

@@ -7,9 +7,10 @@
 //! - [`frame`]: what travels, as bytes
 //! - [`interface`]: what a node asks of a network
 //! - [`memory`]: a network in memory, with faults from a seed
-//!
-//! A network over sockets is not here yet.
+//! - `tcp`: a network over TCP, with certificates of both sides; behind the feature `network`
 
 pub mod frame;
 pub mod interface;
 pub mod memory;
+#[cfg(feature = "network")]
+pub mod tcp;

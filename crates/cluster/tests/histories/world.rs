@@ -367,5 +367,6 @@ fn verdict_of(refusal: Refusal) -> Verdict {
         Refusal::OtherLog => Verdict::OtherLog,
         Refusal::Conflict { .. } => Verdict::Conflict,
         Refusal::Incomplete { .. } => Verdict::Incomplete,
+        Refusal::Fenced | Refusal::Malformed(_) => unreachable!("no tables are asked here: {refusal}"),
     }
 }

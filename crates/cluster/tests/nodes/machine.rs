@@ -1,6 +1,7 @@
 //! Machine: a node with its directory and the files of its partitions, whose power fails where a plan says.
 
 use crate::fuse::Fuse;
+use crate::node_log::NodeLog;
 use crate::script::{NODE, SALT, Script, first_state, partitions};
 use crate::toy_partition::{SharedToyFile, ToyPartition};
 use evergraph_cluster::log::memory::{LogFaults, MemoryLog, MemoryLogClient};
@@ -8,16 +9,18 @@ use evergraph_cluster::log::packer::PackerLimits;
 use evergraph_cluster::log::shared_log::{AppendId, SharedLog};
 use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::node::apply::{Applier, SaveError};
-use evergraph_cluster::node::apply_error::ApplyError;
+use evergraph_cluster::node::checkpoint;
+use evergraph_cluster::node::incarnation::{NodeStart, count_start};
+use evergraph_cluster::node::kept_partition::PartitionEvent;
 use evergraph_cluster::node::node_loop::{NodeError, NodeEvent, NodeLoop};
 use evergraph_cluster::node::partition_store::{Installed, PartitionStore};
-use evergraph_cluster::node::{checkpoint, incarnation};
 use evergraph_cluster::record_id::{Author, NodeId};
 use evergraph_cluster::seeded::{OneIn, SeededChance};
 use evergraph_graph::id::PartitionId;
 use evergraph_graph::partition::OwnGroups;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory};
+use evergraph_storage::io::random::SplitMix64;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -30,15 +33,20 @@ const TICK: Duration = Duration::from_millis(60);
 /// Ticks in which a node must have read what there is.
 const TICKS_MAX: usize = 300;
 
-pub type ToyNode = NodeLoop<ToyPartition, MemoryLogClient>;
+pub type ToyNode = NodeLoop<ToyPartition, NodeLog>;
 
-/// Where the power fails.
+/// How often a step finds no room that finds none.
+pub const FULL_TIMES: u32 = 3;
+
+/// Where the power fails, or room is short.
 #[derive(Clone, Copy, Debug)]
 pub enum Crash {
     /// Before the step with this number that a partition takes, from 0.
     InPartition(u64),
     /// At the change with this number of the node's directory, from 1.
     OnDisk(u64),
+    /// None: but the step with this number finds no room the first times.
+    Full(u64),
 }
 
 /// What came of a plan.
@@ -47,6 +55,8 @@ pub struct Outcome {
     pub crashes: usize,
     /// Steps of partitions after the last crash.
     pub steps: u64,
+    /// Times that a partition found no room for a commit.
+    pub stalls: usize,
 }
 
 /// A log, and a node that reads it.
@@ -56,8 +66,11 @@ pub struct Machine {
     appended: u64,
     pub now: Duration,
     chance: SeededChance,
+    random: SplitMix64,
     directory: MemoryDirectory,
     files: BTreeMap<PartitionId, SharedToyFile>,
+    /// Of partitions whose disks fail apart from the others.
+    pub fuses: BTreeMap<PartitionId, Fuse>,
 }
 
 pub fn own(partition: PartitionId) -> OwnGroups {
@@ -78,28 +91,54 @@ impl Machine {
             appended: 0,
             now: Duration::ZERO,
             chance: SeededChance::new(seed),
+            random: SplitMix64::new(seed),
             directory: MemoryDirectory::new("node"),
             files,
+            fuses: BTreeMap::new(),
         }
     }
 
-    /// A node that keeps no partition, and has read nothing.
+    /// A node that keeps no partition, and has read nothing. It does not write.
     pub fn start_empty(&self) -> ToyNode {
-        let author = Author { node: NodeId(9), incarnation: 0 };
-        NodeLoop::new(author, PackerLimits::default(), Applier::new(first_state()), self.log.connect())
+        let start = NodeStart { author: Author { node: NodeId(9), incarnation: 0 }, nonce: 9 };
+        let (applier, log) = (Applier::new(first_state()), NodeLog::mute(self.log.connect()));
+        NodeLoop::new(start, "node-9:1".into(), PackerLimits::default(), applier, log)
     }
 
-    /// Starts the node from its checkpoint.
+    /// Starts the node from its checkpoint. It does not write.
     ///
     /// # Errors
     /// What is wrong with what it finds.
-    pub fn start(&self, fuse: &Fuse) -> Result<ToyNode, String> {
-        let incarnation = incarnation::count_start(&self.directory).map_err(|error| error.to_string())?;
+    pub fn start(&mut self, fuse: &Fuse) -> Result<ToyNode, String> {
+        let log = NodeLog::mute(self.log.connect());
+        self.start_on(log, fuse)
+    }
+
+    /// Starts the node from its checkpoint, and lets time pass until it has joined. It writes.
+    ///
+    /// # Errors
+    /// As [`Machine::start`], and why it does not join.
+    pub fn start_and_join(&mut self) -> Result<ToyNode, String> {
+        let log = NodeLog::writing(self.log.connect());
+        let mut node = self.start_on(log, &Fuse::new(None))?;
+        let mut events = Vec::new();
+        for _ in 0..TICKS_MAX {
+            self.tick(&mut node, &mut events).map_err(|error| error.to_string())?;
+            if node.is_member() {
+                return Ok(node);
+            }
+        }
+        Err("the node does not join".to_owned())
+    }
+
+    fn start_on(&mut self, log: NodeLog, fuse: &Fuse) -> Result<ToyNode, String> {
+        let counted = count_start(&self.directory, NODE, &mut self.random);
+        let start = counted.map_err(|error| error.to_string())?;
         let state = checkpoint::read(&self.directory, SALT).map_err(|error| error.to_string())?;
         let applier = Applier::new(state.unwrap_or_else(first_state));
-        let author = Author { node: NODE, incarnation };
-        let mut node = NodeLoop::new(author, PackerLimits::default(), applier, self.log.connect());
+        let mut node = NodeLoop::new(start, "node-1:2".into(), PackerLimits::default(), applier, log);
         for (partition, file) in &self.files {
+            let fuse = self.fuses.get(partition).unwrap_or(fuse);
             let store = ToyPartition::open(own(*partition), file, fuse);
             node.keep(*partition, store).map_err(|error| error.to_string())?;
         }
@@ -108,7 +147,7 @@ impl Machine {
 
     /// A copy of a partition as the node has it now.
     pub fn copy(&self, node: &mut ToyNode, partition: PartitionId, fuse: &Fuse) -> ToyPartition {
-        assert!(node.proved(partition).unwrap().is_some(), "it is published");
+        assert!(node.proved(partition).is_some(), "it is published");
         let file = self.files[&partition].borrow().clone();
         ToyPartition::open(own(partition), &Rc::new(RefCell::new(file)), fuse)
     }
@@ -119,7 +158,7 @@ impl Machine {
         self.writer.append(AppendId(self.appended), Arc::clone(bytes));
     }
 
-    /// Lets time pass until the node has applied everything that the log has.
+    /// Lets time pass until the node has applied everything that the log has, and its partitions have installed that.
     ///
     /// # Errors
     /// Why the node stops.
@@ -127,7 +166,7 @@ impl Machine {
         let mut events = Vec::new();
         for _ in 0..TICKS_MAX {
             let end = self.log.messages().last().map_or(LogPosition::START, |message| message.position);
-            if node.applier().state().seen().position >= end {
+            if node.applier().state().seen().position >= end && !node.applier().is_stalled() {
                 return Ok(events);
             }
             self.tick(node, &mut events)?;
@@ -157,6 +196,11 @@ impl Machine {
         node.checkpoint(&failing)
     }
 
+    /// The log loses what the node does not need any more.
+    pub fn trim(&mut self, node: &ToyNode) {
+        self.writer.trim(node.applier().needed_from());
+    }
+
     /// The power fails: of what was not synced, any part is there at the next start.
     pub fn cut_power(&mut self) {
         let chance = &mut self.chance;
@@ -184,12 +228,17 @@ impl Machine {
             if self.appended <= number as u64 {
                 self.append(bytes);
             }
-            let has_crashed = match self.read_all(&mut node) {
-                Ok(_) if (number + 1).is_multiple_of(3) => self.save(&mut node, &mut disk, &fuse)?,
-                Ok(_) => false,
-                Err(error) if is_power_cut(&error, &fuse) => true,
-                Err(error) => return Err(error.to_string()),
-            };
+            let events = self.read_all(&mut node).map_err(|error| error.to_string())?;
+            let is_stall =
+                |event: &&NodeEvent| matches!(event, NodeEvent::Partition(PartitionEvent::Stalled { .. }));
+            outcome.stalls += events.iter().filter(is_stall).count();
+            let mut has_crashed = fuse.has_blown();
+            if !has_crashed {
+                is_sound(&node)?;
+                if (number + 1).is_multiple_of(3) {
+                    has_crashed = self.save(&mut node, &mut disk, &fuse)?;
+                }
+            }
             if has_crashed {
                 outcome.crashes += 1;
                 self.cut_power();
@@ -211,25 +260,29 @@ impl Machine {
         match self.checkpoint(node, *disk) {
             Ok(()) => {
                 *disk = disk.map(|nth| nth - CHANGES_OF_A_CHECKPOINT);
-                self.writer.trim(node.applier().needed_from());
+                self.trim(node);
                 Ok(false)
             }
             Err(SaveError::State(_)) if disk.is_some() => Ok(true),
-            Err(SaveError::Apply(ApplyError::Store { .. })) if fuse.has_blown() => Ok(true),
+            Err(SaveError::Store(_) | SaveError::Failed { .. }) if fuse.has_blown() => Ok(true),
+            // It has room some time.
+            Err(SaveError::Stalled { .. }) => self.save(node, disk, fuse),
             Err(error) => Err(error.to_string()),
         }
     }
 
     /// Whether the node has what follows from the script, and has it again when it starts anew.
-    fn compare(&self, mut node: ToyNode, script: &Script) -> Result<(), String> {
+    fn compare(&mut self, mut node: ToyNode, script: &Script) -> Result<(), String> {
         same(&mut node, script)?;
+        is_sound(&node)?;
         drop(node);
         let mut again = self.start(&Fuse::new(None))?;
         let mut events = Vec::new();
         for tick in 1..TICKS_MAX as u32 {
             again.step(self.now + TICK * tick, &mut events).map_err(|error| error.to_string())?;
         }
-        same(&mut again, script).map_err(|wrong| format!("started anew, {wrong}"))
+        let found = same(&mut again, script).and_then(|()| is_sound(&again));
+        found.map_err(|wrong| format!("started anew, {wrong}"))
     }
 }
 
@@ -238,10 +291,11 @@ impl Machine {
 pub const CHANGES_OF_A_CHECKPOINT: u64 = 6;
 
 fn fuse_of(crash: Option<Crash>) -> Fuse {
-    Fuse::new(match crash {
-        Some(Crash::InPartition(step)) => Some(step),
-        _ => None,
-    })
+    match crash {
+        Some(Crash::InPartition(step)) => Fuse::new(Some(step)),
+        Some(Crash::Full(step)) => Fuse::full(step, FULL_TIMES),
+        Some(Crash::OnDisk(_)) | None => Fuse::new(None),
+    }
 }
 
 fn disk_of(crash: Option<Crash>) -> Option<u64> {
@@ -251,11 +305,19 @@ fn disk_of(crash: Option<Crash>) -> Option<u64> {
     }
 }
 
-fn is_power_cut(error: &NodeError, fuse: &Fuse) -> bool {
-    matches!(error, NodeError::Apply(ApplyError::Store { .. })) && fuse.has_blown()
+/// Whether no partition has failed.
+///
+/// # Errors
+/// Why one has.
+fn is_sound(node: &ToyNode) -> Result<(), String> {
+    node.applier().failed().next().map_or(Ok(()), |(_, error)| Err(error.to_string()))
 }
 
-fn same(node: &mut ToyNode, script: &Script) -> Result<(), String> {
+/// Whether the node has what follows from the script; of partitions that have failed it is not asked.
+///
+/// # Errors
+/// What differs.
+pub fn same(node: &mut ToyNode, script: &Script) -> Result<(), String> {
     let state = node.applier().state();
     if state.seen() != script.seen {
         return Err("the node has read another log".to_owned());
@@ -263,10 +325,10 @@ fn same(node: &mut ToyNode, script: &Script) -> Result<(), String> {
     if checkpoint::encode(state) != script.state {
         return Err("what follows from the log differs".to_owned());
     }
-    let kept: Vec<_> = node.applier().kept().collect();
+    let failed: Vec<_> = node.applier().failed().map(|(partition, _)| partition).collect();
+    let kept: Vec<_> = node.applier().kept().filter(|partition| !failed.contains(partition)).collect();
     for partition in kept {
-        let proved = node.proved(partition).map_err(|error| error.to_string())?;
-        let Some(store) = proved else {
+        let Some(store) = node.proved(partition) else {
             return Err(format!("{} is not proved", own(partition)));
         };
         let is_published = store.installed() == Installed::all(&script.seen);

@@ -1,6 +1,7 @@
 //! Script: messages of other nodes, from a seed, and what follows from them if they are applied in one go.
 //!
-//! Records are of every kind; some conflict, come twice, are too old, or ask for what tables refuse. Mutations need not fit the
+//! Records are of every kind; some conflict, come twice, are too old, or ask for what tables refuse. Writers start again and
+//! join, and processes of theirs from before write on; some transactions cannot be read. Other mutations need not fit the
 //! graph: the toy partitions keep whatever they are given.
 
 use crate::toy_partition::History;
@@ -44,10 +45,14 @@ pub fn partitions() -> PartitionCount {
     PartitionCount::new(PARTITIONS).unwrap()
 }
 
-/// The state that the cluster is created with.
+/// The state that the cluster is created with; the writers have joined.
 pub fn first_state() -> ReplicatedState {
-    let nodes = (0..3).map(|node| (NodeId(node), Box::<str>::from(format!("node-{node}:1"))));
-    let tables = ClusterTables::new(partitions(), Members::new(nodes), 2);
+    let address = |node: u16| Box::<str>::from(format!("node-{node}:1"));
+    let mut members = Members::new((0..3).map(|node| (NodeId(node), address(node))));
+    for node in WRITERS {
+        members.join(Author { node, incarnation: 0 }, address(node.0)).unwrap();
+    }
+    let tables = ClusterTables::new(partitions(), members, 2);
     // Generations of about ten messages.
     let limits = CertifierLimits { generation_slots: 150, parts_bytes: 4000 };
     ReplicatedState::new(SALT, limits, tables)
@@ -65,7 +70,10 @@ pub struct Tally {
     pub named: u32,
     pub indexes: u32,
     pub placed: u32,
+    pub joined: u32,
     pub refused_by_tables: u32,
+    pub fenced: u32,
+    pub malformed: u32,
 }
 
 /// Messages, and what follows from them.
@@ -84,6 +92,8 @@ struct Writer {
     /// The log after each message, with the beginning.
     seen: Vec<SeenLog>,
     numbers: BTreeMap<NodeId, u64>,
+    /// How often each writer started before.
+    incarnations: BTreeMap<NodeId, u32>,
     /// Vertices that may be inserted, and those that were written about.
     free: Vec<VertexId>,
     vertices: Vec<VertexId>,
@@ -104,6 +114,7 @@ impl Script {
             seen: vec![state.seen()],
             state,
             numbers: BTreeMap::new(),
+            incarnations: BTreeMap::new(),
             free: Vec::new(),
             vertices: Vec::new(),
             edges: 0,
@@ -138,9 +149,9 @@ impl Writer {
         let message = Message::decode(&bytes).unwrap();
         let position = LogPosition(self.messages.len() as u64 + 1);
         self.messages.push(Arc::clone(&bytes));
-        let decided = self.state.apply(ReadMessage { position, message, bytes }).unwrap();
+        let mut decided = self.state.apply(ReadMessage { position, message, bytes });
         self.seen.push(decided.seen);
-        self.learn(&decided);
+        self.learn(&mut decided);
     }
 
     fn message(&mut self) -> Arc<[u8]> {
@@ -148,8 +159,24 @@ impl Writer {
         // A writer may be some messages behind, rarely many.
         let behind = if self.one_in(8) { 40 } else { 4 };
         let newest = self.seen.len() - 1;
-        let seen = self.seen[newest - (self.chance.below(behind) as usize).min(newest)];
-        let mut builder = MessageBuilder::new(Author { node, incarnation: 0 });
+        let mut seen = self.seen[newest - (self.chance.below(behind) as usize).min(newest)];
+        let is_start = self.one_in(12);
+        if is_start {
+            // Who joins has read everything.
+            seen = self.seen[newest];
+        }
+        let incarnation = self.incarnations.entry(node).or_default();
+        *incarnation += u32::from(is_start);
+        let mut author = Author { node, incarnation: *incarnation };
+        if !is_start && self.one_in(9) {
+            // The process from before the last start.
+            author.incarnation = author.incarnation.saturating_sub(1);
+        }
+        let mut builder = MessageBuilder::new(author);
+        if is_start {
+            let (number, body) = (self.next_number(node), self.join(node));
+            assert!(builder.push(&Record { number, body }));
+        }
         for _ in 0..=self.chance.below(3) {
             for body in self.bodies(node, &seen) {
                 let number = self.next_number(node);
@@ -157,6 +184,10 @@ impl Writer {
             }
         }
         builder.finish(&seen).into()
+    }
+
+    fn join(&mut self, node: NodeId) -> RecordBody {
+        RecordBody::Join { address: format!("node-{}:{}", node.0, self.chance.below(9)).into() }
     }
 
     fn next_number(&mut self, node: NodeId) -> u64 {
@@ -182,14 +213,15 @@ impl Writer {
                 let created = self.created.last().copied().unwrap_or(since);
                 RecordBody::IndexReady { index: self.index(), created, touches }
             }
-            5 => RecordBody::Join { address: format!("node-{}:2", node.0).into() },
+            5 => self.join(node),
             6 => {
                 let step = self.pick(&[PlaceStep::Copy, PlaceStep::Serve, PlaceStep::Drop]);
                 RecordBody::Place(PlaceChange { since, partition, node: self.pick(&WRITERS), step })
             }
             7 => {
                 let number = self.numbers.get(&node).copied().unwrap_or(0) + self.chance.below(4);
-                let author = Author { node, incarnation: 0 };
+                let incarnation = self.incarnations.get(&node).copied().unwrap_or_default();
+                let author = Author { node, incarnation };
                 RecordBody::Cancel { of: RecordId { author, number }, since }
             }
             8 => RecordBody::Barrier,
@@ -252,14 +284,20 @@ impl Writer {
             mutations.extend([join, defined].map(Mutation::Schema));
         }
         let checks = self.hashes(2);
-        let payloads = payloads(&mutations, partitions()).unwrap();
+        let mut payloads = payloads(&mutations, partitions()).unwrap();
+        if self.one_in(12)
+            && let Some(payload) = payloads.last_mut()
+        {
+            // The last mutation ends too soon.
+            payload.mutations.pop();
+        }
         TransactionPart { checks, touches, payloads, ..TransactionPart::default() }
     }
 
-    fn learn(&mut self, decided: &DecidedMessage) {
-        for commit in &decided.commits {
+    fn learn(&mut self, decided: &mut DecidedMessage) {
+        for commit in &mut decided.commits {
             for (partition, history) in &mut self.histories {
-                let mutations = commit.mutations_of(*partition).unwrap();
+                let mutations = commit.take_mutations_of(*partition);
                 if !mutations.is_empty() {
                     history.push((commit.timestamp, encode(&mutations)));
                 }
@@ -271,6 +309,8 @@ impl Writer {
                 RecordResult::Committed => tally.commits += 1,
                 RecordResult::Refused(Refusal::Conflict { .. }) => tally.conflicts += 1,
                 RecordResult::Refused(Refusal::TooOld { .. }) => tally.too_old += 1,
+                RecordResult::Refused(Refusal::Fenced) => tally.fenced += 1,
+                RecordResult::Refused(Refusal::Malformed(_)) => tally.malformed += 1,
                 RecordResult::Double(Outcome::Committed(_)) => tally.doubles += 1,
                 RecordResult::PartKept => tally.parts += 1,
                 RecordResult::Table(answer) => self.learn_answer(answer, record.timestamp),
@@ -297,7 +337,8 @@ impl Writer {
             | TableAnswer::Index(Err(_))
             | TableAnswer::Place(Err(_))
             | TableAnswer::Member(Err(_)) => tally.refused_by_tables += 1,
-            TableAnswer::Member(Ok(())) | TableAnswer::Barrier => {}
+            TableAnswer::Member(Ok(())) => tally.joined += 1,
+            TableAnswer::Barrier => {}
         }
     }
 }

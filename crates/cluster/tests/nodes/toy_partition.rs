@@ -106,9 +106,9 @@ impl PartitionStore for ToyPartition {
 
     fn checkpoint(&mut self) -> Result<()> {
         // The power may fail before its file is durable, and right after.
-        self.fuse.step()?;
+        self.fuse.step_in_place()?;
         let mut file = self.file.borrow_mut();
         file.synced = file.entries.len();
-        self.fuse.step()
+        self.fuse.step_in_place()
     }
 }

@@ -1,13 +1,19 @@
 //! What opening makes of a directory that is not as a manifest says: files that nobody names go, missing and damaged
 //! ones are reported by name; numbers are used once.
 
-use crate::support::{Database, files, go_on, open};
+use crate::support::{Database, files, go_on, open, options};
+use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::error::ErrorKind;
+use evergraph_graph::id::PartitionId;
+use evergraph_graph::partition::{OwnGroups, PartitionCount};
+use evergraph_storage::checkpoint::manifest::Manifest;
+use evergraph_storage::durable_engine::DurableEngine as _;
 use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::error::Operation;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
+use evergraph_storage::open::{OpenOptions, OpenStore};
 use std::sync::Arc;
 
 fn with_files(directory: &MemoryDirectory, checkpoints: usize) -> Database {
@@ -37,6 +43,22 @@ fn files_that_no_manifest_names_go_when_a_database_is_opened() {
     database.checkpoint().unwrap();
     let new: Vec<_> = files(&directory).into_iter().filter(|name| !named.contains(name)).collect();
     assert!(new.contains(&"csr-0000000000000101".to_owned()), "no number is used twice: {new:?}");
+}
+
+#[test]
+fn a_manifest_that_names_a_partition_is_refused_by_name_since_this_engine_takes_whole_graphs() {
+    let directory = MemoryDirectory::new("db");
+    drop(with_files(&directory, 1));
+    let manifest = Manifest::read(&directory, DiskEngine::opens).unwrap();
+    let own = OwnGroups::new(PartitionId(0), PartitionCount::new(1).unwrap()).unwrap();
+    Manifest { partition: Some(own), ..manifest }.write(&directory, || Ok(())).unwrap();
+    for own_groups in [None, Some(own)] {
+        let options = OpenOptions { own_groups, ..options(Durability::None) };
+        let opened = OpenStore::<DiskEngine>::open(Arc::new(directory.clone()), &options);
+        let error = opened.map(drop).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        assert!(error.to_string().contains("takes whole graphs only"), "{error}");
+    }
 }
 
 #[test]

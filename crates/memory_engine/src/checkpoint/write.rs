@@ -14,7 +14,7 @@
 //!
 //! Why what is written is one graph. Of each segment one [`Version`] is loaded, once: body and base
 //! belong together, and so do the hubs that it names. Its body is exact through C: either the base
-//! is at or after C, or run and tail hold no record up to C; they hold every record newer than the
+//! is at or after C, or runs and tail hold no record up to C; they hold every record newer than the
 //! base, and all commits through C were installed before C was taken. Recovery puts each record of
 //! the log with `ts > C` on the segments whose base is older than `ts`. So a segment misses nothing
 //! (what is at or before C is in its body) and gets nothing twice (what is at or before its base is
@@ -433,8 +433,7 @@ impl Run<'_> {
 
 /// Whether the body of `layer` is the state of its segment at its base and at `through`.
 fn is_exact_through<B>(layer: &Layer<B>, through: Timestamp) -> bool {
-    let records = || layer.run.iter().chain(layer.tail.iter());
-    layer.base >= through || planted(Bug::SkipDirty) || records().all(|record| !record.visible_at(through))
+    layer.base >= through || planted(Bug::SkipDirty) || !layer.has_any_through(through)
 }
 
 /// The files that are less than half alive, and the small ones if they are many.

@@ -1,7 +1,7 @@
 //! Hand-overs: tail to run, records to body, a row to a hub, and dropping what nobody needs.
 //!
 //! ```text
-//! append          latch            tail (grown) or, when full, run + tail + new records -> run
+//! append          latch            tail (grown) or, when full, run + tail + new records -> run; a long run is set aside
 //! merge at B      off the latch    body' = body(v) + records(v) <= B
 //!                                  history' = history(v) + records(v) <= B newer than the oldest open writer
 //!                 latch, registry  n = present; if its base is not v's: give up
@@ -11,12 +11,15 @@
 //! trim            latch, registry  older' likewise
 //! ```
 //!
-//! B is R, or the horizon if that is older: no snapshot that begins later is older than B.
+//! B is R, or the horizon if that is older: no snapshot that begins later is older than B. While a horizon stands still or
+//! moves by little, records wait: looking whether any may be merged costs nothing, appending copies no more for it
+//! (`runs_aside`), and no merge is made before it can take half of those that an earlier one had to leave.
 //!
 //! What is displaced is returned, so that it is freed outside the latch.
 //!
 //! Source: core-protocol section 1; ten planted faults in the model of these steps were caught.
 
+use crate::segment::runs_aside::{RunsAside, is_long};
 use crate::segment::tail::Tail;
 use crate::segment::version::{Hub, Layer, PastLayer, Segment, Version};
 use evergraph_bodies::body::Body;
@@ -59,6 +62,13 @@ pub struct AppendOutcome<B> {
     pub items: usize,
 }
 
+/// Records that a merge leaves on top of its body.
+#[derive(Default)]
+struct Rest {
+    aside: RunsAside,
+    run: Run,
+}
+
 fn refs(records: &[Record]) -> impl Iterator<Item = RecordRef<'_>> {
     records.iter().map(|record| RecordRef { key: record.key, stamp: record.stamp, payload: &record.payload })
 }
@@ -84,10 +94,14 @@ impl<B: Body> Segment<B> {
             let layer = match tail.grown(records.len() - at) {
                 Some(larger) => Layer { tail: Arc::new(larger), ..version.layer.clone() },
                 None => {
+                    let layer = &version.layer;
                     let all = tail.iter().chain(refs(&records[at..]));
                     at = records.len();
-                    let run = Arc::new(version.layer.run.from_parts(all));
-                    Layer { run, tail: Arc::new(tail.successor()), ..version.layer.clone() }
+                    let (aside, run) = match is_long(&layer.run, layer.body.items()) {
+                        true => (layer.aside.with(&layer.run), Run::default().from_parts(all)),
+                        false => (layer.aside.clone(), layer.run.from_parts(all)),
+                    };
+                    Layer { aside, run: Arc::new(run), tail: Arc::new(tail.successor()), ..layer.clone() }
                 }
             };
             let next = Version { layer, older: Arc::clone(&version.older), history: version.history.clone() };
@@ -110,13 +124,14 @@ impl<B: Body> Segment<B> {
         let base = if planted(Bug::MergeAtW) { timeline.published() } else { timeline.merge_limit() };
         let start = self.current.load_full();
         // While the horizon stands still this is asked again and again.
-        if base <= start.layer.base {
+        if base <= start.layer.base || !start.layer.has_any_through(base) {
             return MergeOutcome::Nothing;
         }
         let records = start.layer.all_records(base);
         if records.is_empty() {
             return MergeOutcome::Nothing;
         }
+        self.worth_from.store(half_of_newer(&start.layer, base, records.len()).0, Ordering::Relaxed);
         let ContinuedHistory { history, forgotten } = self.history(timeline, &start.history, &records);
         let mut nets: Vec<Net> = nets(records.into_iter()).collect();
         if planted(Bug::LostDelete) {
@@ -133,13 +148,13 @@ impl<B: Body> Segment<B> {
         // Before the registry, as the base.
         let limit = timeline.merge_limit();
         let registry = timeline.registry();
-        let mut rest = newer(&now.layer, base);
+        let mut rest = Rest::newer(&now.layer, base);
         let count = now.layer.record_count() - rest.len();
         if planted(Bug::StaleResidual) {
-            rest = newer(&start.layer, base);
+            rest = Rest::newer(&start.layer, base);
         }
         if planted(Bug::ResidualDropped) {
-            rest = Run::default();
+            rest = Rest::default();
         }
         let older = needed(&registry, limit, Some((&now.layer, base)), &now.older);
         if let Some(forgotten) = forgotten {
@@ -148,27 +163,36 @@ impl<B: Body> Segment<B> {
         let retained = !older.is_empty();
 
         let is_hub = |record: RecordRef<'_>| new_hubs.iter().any(|hub| hub.0 == record.key.row());
-        let (run, hubs) = if new_hubs.is_empty() {
+        let (Rest { aside, run }, hubs) = if new_hubs.is_empty() {
             (rest, Arc::clone(&now.layer.hubs))
         } else {
-            let (mut hubs, run) = (now.layer.hubs.to_vec(), rest.filtered(|record| !is_hub(record)));
+            let (mut hubs, plain) = (now.layer.hubs.to_vec(), rest.filtered(|record| !is_hub(record)));
             for (row, body) in new_hubs {
-                let of_row = |record: RecordRef<'_>| record.key.row() == row;
-                let layer = Layer {
-                    run: Arc::new(rest.filtered(of_row)),
-                    ..Layer::of_body(base, body, Arc::from([]))
-                };
+                let Rest { aside, run } = rest.filtered(|record| record.key.row() == row);
+                let layer = Layer { aside, run: Arc::new(run), ..Layer::of_body(base, body, Arc::from([])) };
                 let version = Version { layer, older: Arc::from([]), history: history.of_row(row) };
                 let floor = Timestamp(self.floor.load(Ordering::Acquire));
                 let segment = Arc::new(Self::of_version(version, self.changed(), floor));
                 hubs.push(Hub { row, segment });
             }
             hubs.sort_unstable_by_key(|hub| hub.row);
-            (run, Arc::from(hubs))
+            (plain, Arc::from(hubs))
         };
-        let layer = Layer { base, body, run: Arc::new(run), tail: Arc::new(Tail::none()), hubs };
+        let layer = Layer { base, body, aside, run: Arc::new(run), tail: Arc::new(Tail::none()), hubs };
         let displaced = self.current.swap(Arc::new(Version { layer, older, history }));
         MergeOutcome::Done { displaced, retained, merged: count }
+    }
+
+    /// Whether a merge up to `limit` takes records, and not too few of them: at least half of those that the one before had to
+    /// leave. Of merges that come by themselves: while a horizon moves by little there would be one for each step of it.
+    ///
+    /// Cost: a look at each run, and at the stamps of the tail.
+    pub fn is_worth_merging(&self, limit: Timestamp) -> bool {
+        if self.worth_from.load(Ordering::Relaxed) > limit.0 {
+            return false;
+        }
+        let version = self.current.load();
+        version.layer.base < limit && version.layer.has_any_through(limit)
     }
 
     /// Puts `layer` of a bulk load over the present, whose body it holds and which has no records: its
@@ -221,10 +245,38 @@ impl<B: Body> Segment<B> {
     }
 }
 
-/// The records of a layer that are newer than `base`, as a run.
-fn newer<B>(layer: &Layer<B>, base: Timestamp) -> Run {
-    let rest = layer.run.filtered(|record| !record.visible_at(base));
-    rest.from_parts(layer.tail.iter().filter(|record| !record.visible_at(base)))
+impl Rest {
+    /// The records of a layer that are newer than `base`.
+    fn newer<B>(layer: &Layer<B>, base: Timestamp) -> Self {
+        let run = layer.run.filtered(|record| !record.visible_at(base));
+        let run = run.from_parts(layer.tail.iter().filter(|record| !record.visible_at(base)));
+        Self { aside: layer.aside.newer(base), run }
+    }
+
+    fn filtered(&self, keep: impl Fn(RecordRef<'_>) -> bool) -> Self {
+        Self { aside: self.aside.filtered(&keep), run: self.run.filtered(keep) }
+    }
+
+    fn len(&self) -> usize {
+        self.aside.len() + self.run.len()
+    }
+}
+
+/// The moment through which lie half of the records of a layer that are newer than `base`, at least; `older_count` are not.
+/// Zero if there are none. Cost: a look at each stamp, if there are some.
+fn half_of_newer<B>(layer: &Layer<B>, base: Timestamp, older_count: usize) -> Timestamp {
+    if layer.record_count() == older_count {
+        return Timestamp::ZERO;
+    }
+    let aside = layer.aside.runs().flat_map(|run| run.stamps());
+    let stamps = aside.chain(layer.run.stamps()).chain(layer.tail.stamps());
+    let times = stamps.map(|(_, stamp)| stamp.timestamp()).filter(|time| !time.visible_at(base));
+    let mut times: Vec<Timestamp> = times.collect();
+    if times.is_empty() {
+        return Timestamp::ZERO;
+    }
+    let half = (times.len() - 1) / 2;
+    *times.select_nth_unstable(half).1
 }
 
 /// The layers that an open snapshot reads, or one that begins at `limit` or later, newest first; `displaced`
@@ -335,6 +387,97 @@ mod tests {
             MergeOutcome::Done { retained: true, merged: 1, .. }
         ));
         assert_eq!((list(&segment, 1, second), list(&segment, 1, third)), (vec![4, 5], vec![3, 4, 5]));
+    }
+
+    /// So many that no row becomes a hub.
+    const ROWS: u32 = 32;
+
+    /// Appends so many commits of one record while the horizon stands still: the segment, and how many records were copied.
+    fn appended_beside_a_horizon(count: u32) -> (Timeline, Segment<EdgeBody>, usize) {
+        let timeline = Timeline::new(Timestamp::ZERO, Readable::Published);
+        timeline.keep_from_now();
+        let segment = Segment::new(Timestamp::ZERO, EdgeBody::empty());
+        let (mut known, mut copied): (Vec<Arc<Run>>, usize) = (Vec::new(), 0);
+        for number in 0..count {
+            insert(&segment, &timeline, (number % ROWS) as u16, &[number]);
+            let version = segment.load_full();
+            let runs = version.layer.aside.shared_runs().chain([&version.layer.run]).cloned();
+            let runs: Vec<Arc<Run>> = runs.collect();
+            let is_new = |run: &&Arc<Run>| !known.iter().any(|known| Arc::ptr_eq(known, run));
+            copied += runs.iter().filter(is_new).map(|run| run.len()).sum::<usize>();
+            known = runs;
+        }
+        (timeline, segment, copied)
+    }
+
+    #[test]
+    fn while_a_horizon_stands_still_the_cost_of_an_append_hardly_grows_and_a_merge_costs_nothing() {
+        let [few, many] = [40_000, 160_000].map(|count| {
+            let (timeline, segment, copied) = appended_beside_a_horizon(count);
+            assert_eq!(segment.load().layer.record_count(), count as usize);
+            assert!(segment.load().layer.aside.runs().count() < 10);
+            assert!(matches!(merge(&segment, &timeline), MergeOutcome::Nothing));
+            copied / count as usize
+        });
+        // In one run it would be 1,250 for each of the many: half of them, for each 64.
+        assert!(many < 100 && many <= few + 4, "{few} and {many} copies of each record");
+    }
+
+    #[test]
+    fn records_that_were_set_aside_are_read_and_merged_as_all_others() {
+        let count = 40_000;
+        let (timeline, segment, _) = appended_beside_a_horizon(count);
+        let end = u64::from(count);
+        // Everything of row 3 up to a number goes again.
+        let stamp = Stamp::new(Timestamp(end + 1), Operation::Delete);
+        let gone = (0..1000).filter(|number| number % ROWS == 3);
+        let delete =
+            |number| Record { key: RecordKey::edge(3, number, 0), stamp, payload: Properties::EMPTY };
+        segment.append(Timestamp(end + 1), &gone.map(delete).collect::<Vec<_>>());
+        timeline.publish(Timestamp(end + 1), &mut timeline.latch());
+        let wanted = |row: u32, at: u64| -> Vec<u32> {
+            let first = if row == 3 && at > end { 1000 } else { 0 };
+            (first..count.min(at as u32)).filter(|number| number % ROWS == row).collect()
+        };
+        let check = |from: u64| {
+            let version = segment.load_full();
+            for at in [1, 8191, 8200, 20_001, end, end + 1].into_iter().filter(|at| *at >= from) {
+                for row in [0, 3] {
+                    let (found, wanted) = (list(&segment, row as u16, Timestamp(at)), wanted(row, at));
+                    assert_eq!(found, wanted, "row {row} at {at}");
+                    let layer = version.layer_at(Timestamp(at));
+                    let numbers: Vec<u32> = (row..count).step_by(20 * ROWS as usize).collect();
+                    let key = |number: &u32| RecordKey::edge(row as u16, *number, 0);
+                    let stored = |place: usize| layer.body.find(key(&numbers[place])).is_some();
+                    let mut there = vec![false; numbers.len()];
+                    layer.are_there(&numbers, key, Timestamp(at), stored, |is_there| is_there, &mut there);
+                    for (number, is_there) in numbers.iter().zip(there) {
+                        assert_eq!(is_there, wanted.binary_search(number).is_ok(), "{number} at {at}");
+                    }
+                    let keys = RecordKey::whole_row(row as u16);
+                    let differences = layer.differences(Timestamp(at));
+                    let difference =
+                        differences.iter().filter(|(key, _)| keys.contains(key)).map(|(_, by)| by);
+                    let stored = layer.body.range(row as u16).len() as i64;
+                    assert_eq!(stored + difference.sum::<i64>(), wanted.len() as i64);
+                }
+            }
+        };
+        check(0);
+        timeline.raise_horizon(Timestamp(20_001));
+        assert!(segment.is_worth_merging(timeline.merge_limit()));
+        assert!(matches!(merge(&segment, &timeline), MergeOutcome::Done { merged: 20_001, .. }));
+        assert!(!segment.load().layer.aside.is_empty());
+        check(20_001);
+        // What is left: half of it makes a merge worth it.
+        for (horizon, is_worth_it) in [(20_002, false), (29_000, false), (31_000, true)] {
+            timeline.raise_horizon(Timestamp(horizon));
+            assert_eq!(segment.is_worth_merging(timeline.merge_limit()), is_worth_it, "{horizon}");
+        }
+        timeline.raise_horizon(Timestamp::MAX);
+        assert!(matches!(merge(&segment, &timeline), MergeOutcome::Done { .. }));
+        assert_eq!(segment.load().layer.record_count(), 0);
+        check(end + 1);
     }
 
     #[test]

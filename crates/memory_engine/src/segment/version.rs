@@ -1,7 +1,7 @@
 //! Versions: the present of a segment, and as much of its past as open snapshots need.
 //!
 //! ```text
-//! Segment ──> Version ─ layer   { base, body, run, tail, hubs }      the present
+//! Segment ──> Version ─ layer   { base, body, aside, run, tail, hubs }      the present
 //!                     ├ older   [ layer, until ]*                    kept for open snapshots
 //!                     └ history records merged away, newer than the oldest open writer
 //! ```
@@ -14,6 +14,7 @@
 //!
 //! Source: core-protocol section 0; LSMGraph (SIGMOD 2024) pins sets of files the same way.
 
+use crate::segment::runs_aside::RunsAside;
 use crate::segment::tail::{TAIL_CAPACITY, Tail};
 use evergraph_bodies::body::Body;
 use evergraph_bodies::history::History;
@@ -33,6 +34,8 @@ pub struct Layer<B> {
     pub base: Timestamp,
     /// The state at `base`.
     pub body: Arc<B>,
+    /// Records that are older than those of the run, while merges are held back.
+    pub aside: RunsAside,
     /// Older records, sorted.
     pub run: Arc<Run>,
     /// Newest records, in commit order.
@@ -46,6 +49,7 @@ impl<B> Clone for Layer<B> {
         Self {
             base: self.base,
             body: Arc::clone(&self.body),
+            aside: self.aside.clone(),
             run: Arc::clone(&self.run),
             tail: Arc::clone(&self.tail),
             hubs: Arc::clone(&self.hubs),
@@ -111,18 +115,33 @@ impl<B> Version<B> {
 impl<B> Layer<B> {
     /// A layer with nothing on top of `body`.
     pub fn of_body(base: Timestamp, body: B, hubs: Arc<[Hub<B>]>) -> Self {
-        Self { base, body: Arc::new(body), run: Arc::default(), tail: Arc::new(Tail::none()), hubs }
+        let (aside, run, tail) = (RunsAside::default(), Arc::default(), Arc::new(Tail::none()));
+        Self { base, body: Arc::new(body), aside, run, tail, hubs }
     }
 
-    /// Records in run and tail.
+    /// Records in runs and tail.
     pub fn record_count(&self) -> usize {
-        self.run.len() + self.tail.len()
+        self.aside.len() + self.run.len() + self.tail.len()
+    }
+
+    /// Whether a snapshot at `timestamp` sees any record. Cost: a look at each run, and at the stamps of the tail.
+    pub fn has_any_through(&self, timestamp: Timestamp) -> bool {
+        self.aside.runs().any(|run| run.has_any_through(timestamp))
+            || self.run.has_any_through(timestamp)
+            || self.tail.stamps().any(|(_, stamp)| stamp.timestamp().visible_at(timestamp))
     }
 
     /// The records of `keys` that a snapshot at `timestamp` sees, by (key, time). Cost: two binary
-    /// searches in the run and a look at each record of the tail; no allocation if there is none.
+    /// searches in each run and a look at each record of the tail; no allocation if there is none.
     pub fn records(&self, keys: &RangeInclusive<RecordKey>, timestamp: Timestamp) -> Vec<RecordRef<'_>> {
         let visible = |record: &RecordRef<'_>| record.visible_at(timestamp);
+        if !self.aside.is_empty() {
+            let older = self.aside.runs().flat_map(|run| run.range(keys)).chain(self.run.range(keys));
+            let mut found: Vec<_> = older.chain(self.tail.range(keys.clone())).filter(visible).collect();
+            // Stretches that are sorted already.
+            found.sort_by_key(|record| (record.key, record.stamp));
+            return found;
+        }
         let older = self.run.range(keys).filter(visible);
         let mut newer: Vec<RecordRef<'_>> = self.tail.range(keys.clone()).filter(visible).collect();
         if newer.is_empty() {
@@ -144,12 +163,16 @@ impl<B> Layer<B> {
     }
 
     /// The records of `key` that a snapshot at `timestamp` sees, the newest first. Cost: a look at each record of
-    /// the tail, and two binary searches in the run for who reads so far back.
+    /// the tail, and two binary searches in each run for who reads so far back.
     pub fn newest_first(&self, key: RecordKey, timestamp: Timestamp) -> impl Iterator<Item = RecordRef<'_>> {
         let newer = self.tail.range(key.only()).rev();
         let places = std::iter::once_with(move || self.run.places(&key.only()).rev());
         let older = places.flatten().map(|at| self.run.get(at));
-        newer.chain(older).filter(move |record| record.visible_at(timestamp))
+        let aside = self.aside.runs().rev().flat_map(move |run| {
+            let places = run.places(&key.only()).rev();
+            places.map(move |at| run.get(at))
+        });
+        newer.chain(older).chain(aside).filter(move |record| record.visible_at(timestamp))
     }
 
     /// All records that a snapshot at `timestamp` sees, by (key, time).
@@ -160,7 +183,7 @@ impl<B> Layer<B> {
     /// Answers whether each of `items`, whose keys ascend, is there for a snapshot at `timestamp`: as its last record says, or
     /// as `stored` says of its place among `items` if no record mentions it.
     ///
-    /// Cost: a binary search in the run for each item, and one among the items for each record of the tail; payloads aren't
+    /// Cost: a binary search in each run for each item, and one among the items for each record of the tail; payloads aren't
     /// read.
     pub fn are_there<T, A>(
         &self,
@@ -180,7 +203,8 @@ impl<B> Layer<B> {
         let mut in_run = |key| {
             let places = self.run.places_of(key, from);
             from = places.end;
-            self.run.stamps_at(places).iter().rfind(|stamp| visible(stamp)).copied()
+            let found = self.run.stamps_at(places).iter().rfind(|stamp| visible(stamp)).copied();
+            found.or_else(|| self.aside.newest_stamp(key, visible))
         };
         if let [item] = items {
             let key = key_of(item);
@@ -205,7 +229,9 @@ impl<B> Layer<B> {
         let visible = |(key, stamp): (RecordKey, Stamp)| {
             stamp.timestamp().visible_at(timestamp).then(|| (key, stamp.difference()))
         };
-        let mut newer: Vec<_> = self.tail.stamps().filter_map(visible).collect();
+        // In any order: only the differences of a key count.
+        let aside = self.aside.runs().flat_map(|run| run.stamps());
+        let mut newer: Vec<_> = self.tail.stamps().chain(aside).filter_map(visible).collect();
         newer.sort_unstable_by_key(|(key, _)| *key);
         let mut newer = newer.into_iter().peekable();
         let mut found: Vec<(RecordKey, i64)> = Vec::with_capacity(self.record_count());
@@ -230,7 +256,7 @@ impl<B> Layer<B> {
     ///
     /// Cost: a copy of the keys, and sorting those of the tail.
     pub fn inserted(&self, timestamp: Timestamp) -> Option<Vec<RecordKey>> {
-        if !self.run.only_inserts_until(timestamp) {
+        if !self.aside.is_empty() || !self.run.only_inserts_until(timestamp) {
             return None;
         }
         let mut newer = [RecordKey(0); TAIL_CAPACITY];
@@ -292,6 +318,8 @@ pub struct Segment<B> {
     pub(super) floor: AtomicU64,
     /// Whether a merge of this segment is under way; one at a time.
     pub(super) merging: Mutex<()>,
+    /// The limit from which on a merge takes as many records as it should. Relaxed: a hint.
+    pub(super) worth_from: AtomicU64,
     /// Whether the segment waits in the merge queue. Decides nothing but a second entry.
     queued: AtomicBool,
     /// Whether the segment is listed as keeping layers. Decides nothing but a second entry.
@@ -354,6 +382,7 @@ impl<B: Body> Segment<B> {
             changed: AtomicU64::new(changed.0),
             floor: AtomicU64::new(floor.0),
             merging: Mutex::default(),
+            worth_from: AtomicU64::new(0),
             queued: AtomicBool::new(false),
             listed: AtomicBool::new(false),
             stored: Mutex::default(),
@@ -402,7 +431,11 @@ impl<B: Body> Segment<B> {
             !record.visible_at(since) && keys.contains(&record.key) && matches(*record)
         };
         let mut tail = version.layer.tail.iter().rev().take_while(|record| !record.visible_at(since));
-        if tail.any(|record| hit(&record)) || version.layer.run.range(keys).any(|record| hit(&record)) {
+        let in_run = |run: &Run| run.range(keys).any(|record| hit(&record));
+        if tail.any(|record| hit(&record))
+            || in_run(&version.layer.run)
+            || version.layer.aside.runs().any(in_run)
+        {
             return ChangedSince::Yes;
         }
         if version.layer.base.visible_at(since) {

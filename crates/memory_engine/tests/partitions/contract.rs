@@ -4,19 +4,25 @@ use crate::parts::{Part, go_on, open, own};
 use crate::shown::{Shown, value_of};
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind, IndexState};
+use evergraph_graph::look_up::{MatchCursor, Matches};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::note::NoteChange;
+use evergraph_graph::owner::Owner;
 use evergraph_graph::properties::Properties;
+use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::Projection;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::{Freeze as _, GraphView as _};
 use evergraph_memory_engine::engine::MemoryEngine;
-use evergraph_storage::io::directory::Directory;
+use evergraph_storage::checkpoint::manifest::FILE_NAME;
+use evergraph_storage::io::directory::{Directory, OpenMode};
+use evergraph_storage::io::environment::Environment;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
-use evergraph_storage::open::{OpenOptions, OpenStore, check, salvage};
+use evergraph_storage::open::{BackgroundStep, OpenOptions, OpenStore, check, salvage};
 use evergraph_storage::store::Store;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -181,6 +187,58 @@ fn a_note_changes_with_its_commit_and_is_what_it_was_at_every_moment() {
     assert_eq!((part.published(), read(&part, 50)), (Timestamp(50), expected[3].clone()));
 }
 
+/// A note in each of so many commits that the versions take more than a reservation.
+#[test]
+fn versions_of_notes_are_reserved_while_the_horizon_stands_still_and_go_when_it_moves() {
+    let part = weighed();
+    let note = |at: u64| {
+        let bytes = [at as u8; 1000];
+        Mutation::Note(NoteChange { name: "applied".into(), bytes: Some(bytes.as_slice().into()) })
+    };
+    let reserved = || {
+        let all = part.store().statistics().reservations;
+        all.iter().find(|(purpose, _)| &**purpose == "versions of notes").map_or(0, |(_, bytes)| *bytes)
+    };
+    (31..3031).for_each(|at| part.store().apply(Timestamp(at), &[note(at)]).unwrap());
+    assert!(reserved() >= 3000 * 1000, "{} bytes", reserved());
+    part.store().set_horizon(Timestamp(3000)).unwrap();
+    assert!(reserved() <= 1 << 20, "{} bytes", reserved());
+    let read = |at| part.store().snapshot_at(Timestamp(at)).unwrap().note("applied").map(|bytes| bytes[0]);
+    assert_eq!([3000, 3030].map(read), [Some(3000u64 as u8), Some(3030u64 as u8)]);
+}
+
+/// A commit and a look each time, as if the look of every fifth of a second came after each commit.
+#[test]
+fn a_checkpoint_is_due_by_the_log_that_is_older_than_the_horizon() {
+    let options = OpenOptions {
+        durability: Durability::None,
+        environment: Environment::simulated(7),
+        own_groups: Some(own(0, 2)),
+        checkpoint_after_bytes: 1000,
+        ..OpenOptions::default()
+    };
+    let open = OpenStore::<MemoryEngine>::open(Arc::new(MemoryDirectory::new("part")), &options).unwrap();
+    let look = || {
+        open.step(BackgroundStep::LookAfter);
+        let state = open.checkpoint_state();
+        assert_eq!(state.failure, None);
+        (state.checkpoints, state.covered_through)
+    };
+    open.store().apply(Timestamp(1), &insert_pair()).unwrap();
+    for at in 2..=200 {
+        open.store().apply(Timestamp(at), &set_weight(at as i64)).unwrap();
+        assert_eq!(look(), (0, Timestamp::ZERO), "nothing would be freed");
+    }
+    assert!(open.store().log().frame_bytes() > 4000);
+    let raise = |horizon| open.store().set_horizon(Timestamp(horizon)).unwrap();
+    raise(100);
+    assert_eq!([(); 3].map(|()| look()), [(1, Timestamp(100)); 3], "one, and no more");
+    raise(102);
+    assert_eq!(look().0, 1, "that is too little");
+    raise(999);
+    assert_eq!([(); 3].map(|()| look()), [(2, Timestamp(200)); 3]);
+}
+
 #[test]
 fn a_store_of_a_partition_decides_nothing_and_one_of_a_whole_graph_applies_nothing() {
     let part = weighed();
@@ -224,6 +282,107 @@ fn a_directory_keeps_its_partition_and_is_opened_as_nothing_else() {
     let refused = OpenStore::<MemoryEngine>::open(Arc::new(part.directory.clone()), &synced);
     assert_eq!(refused.map(drop).unwrap_err().kind(), ErrorKind::Invalid);
     assert!(open(&part.directory, Some(part.own)).is_ok());
+}
+
+/// Partition 0 of 1 with 100 vertices, whose weights are 0 to 6, and an index on them that was created at 3.
+fn indexed(unique: bool) -> (Part, IndexId) {
+    let part = Part::new(own(0, 1));
+    let (label, key) = (LabelId(0), KeyId(0));
+    let names = [
+        SchemaChange::AddLabel { id: label, name: "person".into() },
+        SchemaChange::AddKey { id: key, name: "weight".into() },
+    ];
+    part.store().apply(Timestamp(1), &names.map(Mutation::Schema)).unwrap();
+    let insert = |row: u16| {
+        let vertex = VertexId::new(GroupId(0), row);
+        Mutation::InsertVertex { vertex, label, properties: weighing(i64::from(row % 7)) }
+    };
+    part.store().apply(Timestamp(2), &(0..100).map(insert).collect::<Vec<_>>()).unwrap();
+    let id = IndexId { owner: Owner::Label(label), key, kind: IndexKind::Hash };
+    let create = Mutation::Schema(SchemaChange::AddIndex(IndexDefinition { id, unique }));
+    part.store().apply(Timestamp(3), &[create, insert(101)]).unwrap();
+    (part, id)
+}
+
+#[test]
+fn an_index_is_filled_beside_commits_and_look_ups_are_right_before_and_after() {
+    let (part, id) = indexed(false);
+    let set = |row: u16, weight: i64| {
+        let vertex = VertexId::new(GroupId(0), row);
+        Mutation::SetVertexProperties { vertex, properties: weighing(weight) }
+    };
+    let find = |at: u64, weight: i64| {
+        let snapshot = part.store().snapshot_at(Timestamp(at)).unwrap();
+        let (mut cursor, mut found) = (MatchCursor::default(), Matches::default());
+        while !cursor.done {
+            let values = [Value::I64(weight)];
+            snapshot.look_up_vertices(LabelId(0), id.key, &values, &mut cursor, 7, &mut found).unwrap();
+        }
+        found.items.into_iter().map(|vertex| vertex.row()).collect::<BTreeSet<u16>>()
+    };
+    let wanted = |at: u64, weight: i64| {
+        let weight_of = |row: u16| match (row, at) {
+            (101, ..3) => None,
+            (3, 5..) => Some(6),
+            (4, 4) => Some(3),
+            _ => Some(i64::from(row % 7)),
+        };
+        let rows = (0..100).chain([101]).filter(|row| weight_of(*row) == Some(weight));
+        rows.collect::<BTreeSet<u16>>()
+    };
+    let check = || {
+        for (at, weight) in (2..=5).flat_map(|at| (0..7).map(move |weight| (at, weight))) {
+            assert_eq!(find(at, weight), wanted(at, weight), "{weight} at {at}");
+        }
+    };
+    let state = || part.store().indexes()[0].state;
+    part.store().apply(Timestamp(4), &[set(4, 3)]).unwrap();
+    part.store().apply(Timestamp(5), &[set(4, 4), set(3, 6)]).unwrap();
+    assert_eq!(state(), IndexState::Building);
+    check();
+    part.open.step(BackgroundStep::LookAfter);
+    assert_eq!(state(), IndexState::Ready);
+    check();
+    assert_eq!(part.store().statistics().oldest_snapshot, None, "the snapshot that filled it has ended");
+    part.store().set_horizon(Timestamp(5)).unwrap();
+    part.open.step(BackgroundStep::LookAfter);
+    assert_eq!(part.store().indexes()[0].entries, 101, "what left is removed");
+    let report = part.open.check(&mut go_on).unwrap();
+    assert!(report.is_healthy(), "{report:?}");
+}
+
+#[test]
+fn an_index_that_is_dropped_before_it_was_filled_is_let_go_of_and_one_that_is_not_unique_stops_the_store() {
+    let (part, id) = indexed(false);
+    part.store().apply(Timestamp(4), &[Mutation::Schema(SchemaChange::DropIndex(id))]).unwrap();
+    part.open.step(BackgroundStep::LookAfter);
+    assert!(part.store().indexes().is_empty());
+    assert_eq!(part.store().statistics().oldest_snapshot, None);
+
+    let (part, _) = indexed(true);
+    part.store().publish_through(Timestamp(4)).unwrap();
+    part.open.step(BackgroundStep::LookAfter);
+    let error = part.store().publish_through(Timestamp(5)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert!(error.to_string().contains("is unique, but was stored twice"), "{error}");
+}
+
+#[test]
+fn a_partition_whose_manifest_is_damaged_is_not_salvaged_as_a_whole_graph() {
+    let part = weighed();
+    part.open.close().unwrap();
+    let damaged = part.directory.power_cut();
+    damaged.open(FILE_NAME, OpenMode::ReadWrite).unwrap().write_at(&[0; 16], 0).unwrap();
+    let missing = part.directory.power_cut();
+    missing.remove(FILE_NAME).unwrap();
+    for directory in [damaged, missing] {
+        let new = MemoryDirectory::new("new");
+        let target: Arc<dyn Directory> = Arc::new(new.clone());
+        let error = salvage::<MemoryEngine>(&directory, &target, &mut go_on).map(drop).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        assert!(error.to_string().contains("it is that of one partition of a graph"), "{error}");
+        assert!(!new.exists(FILE_NAME).unwrap(), "nothing was made of it");
+    }
 }
 
 #[test]

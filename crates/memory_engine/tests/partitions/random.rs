@@ -7,9 +7,10 @@
 //!               openings, power cuts after which the end of the log is applied again
 //! ```
 //!
-//! At every commit, and at the last moment before the next one, the partitions together must show what the whole graph
-//! showed, each edge with its out side where it starts and its in side where it ends; older moments than a horizon are
-//! refused.
+//! At every commit, and at the last moment before the next one, each partition must show its part of what the whole graph
+//! showed, an edge with its out side where it starts and its in side where it ends, and all of them together find the same by
+//! their indexes; older moments than a horizon are refused, partition by partition. In the end it is counted whether what is
+//! interesting happened. Lists so long that they are taken apart are in `hubs`.
 
 use crate::parts::{Decided, Open, Part, go_on, open, own};
 use crate::shown::Shown;
@@ -28,10 +29,13 @@ use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::error::LogError;
 use evergraph_storage::log::recovery::{Replay, recover};
+use evergraph_storage::open::BackgroundStep;
 use evergraph_storage::snapshot::handle::Snapshot;
 use evergraph_storage::store::Store;
 use evergraph_storage::transaction::payload;
 use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -83,6 +87,26 @@ struct Held {
     shown: Shown,
 }
 
+/// How often what is interesting happened.
+#[derive(Clone, Copy, Default, Debug)]
+struct Tally {
+    /// Snapshots that were compared between the horizon and W, and those that were older than the horizon.
+    between: u32,
+    refused: u32,
+    /// Moments that all partitions of several could show.
+    together: u32,
+    /// Merges after which records were left that are newer than the horizon.
+    held_merges: u32,
+    /// Power cuts that lost commits, which were applied again.
+    lost: u32,
+    /// Snapshots that stayed open, and showed the same later, though they were older than the horizon.
+    outlived: u32,
+    /// Look-ups by an index while a partition had one.
+    look_ups: u32,
+    /// Edges between partitions.
+    divided_edges: u32,
+}
+
 struct World {
     whole: Open,
     whole_directory: MemoryDirectory,
@@ -91,14 +115,15 @@ struct World {
     /// The newest timestamp that was used or published anywhere.
     newest: u64,
     held: Vec<Held>,
+    tally: Tally,
 }
 
 impl World {
-    fn new(count: u16) -> Self {
+    fn new(count: u16, tally: Tally) -> Self {
         let whole_directory = MemoryDirectory::new("whole");
         let whole = open(&whole_directory, None).unwrap();
         let parts = (0..count).map(|partition| Part::new(own(partition, count))).collect();
-        Self { whole, whole_directory, parts, decided: Vec::new(), newest: 0, held: Vec::new() }
+        Self { whole, whole_directory, parts, decided: Vec::new(), newest: 0, held: Vec::new(), tally }
     }
 
     fn play(&mut self, step: &Step) {
@@ -121,8 +146,12 @@ impl World {
                 }
             }
             Step::Merge(part) => {
-                self.parts[part % count].store().engine().merge_everything();
-                self.parts[part % count].store().collect_indexes();
+                let Part { open, .. } = &self.parts[part % count];
+                let store = open.store();
+                store.engine().merge_everything();
+                // Removals in indexes, and what new ones lack.
+                open.step(BackgroundStep::LookAfter);
+                self.tally.held_merges += u32::from(store.statistics().engine.fresh_edge_records > 0);
             }
             Step::RaiseHorizon(part, commit) => {
                 if let Some(at) = self.commit(*commit) {
@@ -137,7 +166,9 @@ impl World {
             Step::Reopen(part, loses_power) => {
                 let part = part % count;
                 self.held.retain(|held| held.part != part);
+                let before = self.parts[part].published();
                 self.parts[part].reopen(*loses_power);
+                self.tally.lost += u32::from(self.parts[part].published() < before);
                 self.parts[part].apply_missing(&self.decided);
             }
             Step::Hold(part, commit) => {
@@ -174,6 +205,9 @@ impl World {
         assert!(news.is_empty(), "one commit at a time");
         self.newest += 1 + gap;
         let (at, shown) = (Timestamp(self.newest), Shown::of(&store.snapshot()));
+        let own = self.parts[0].own;
+        let divides = |edge: &&EdgeId| own.contains(edge.source.group()) != own.contains(edge.target.group());
+        self.tally.divided_edges += shown.out.keys().filter(divides).count() as u32;
         self.decided.push(Decided { at, mutations, shown });
         self.parts.iter().for_each(|part| part.apply_missing(&self.decided));
     }
@@ -181,11 +215,15 @@ impl World {
     fn check(&mut self) {
         self.newest += 3;
         let ends = self.decided.iter().skip(1).map(|next| next.at.0 - 1).chain([self.newest]);
-        for (commit, end) in self.decided.iter().zip(ends) {
-            self.check_at(commit.at, &commit.shown);
-            self.check_at(Timestamp(end), &commit.shown);
+        let moments: Vec<u64> = ends.collect();
+        for (commit, end) in self.decided.iter().zip(moments) {
+            for at in [commit.at, Timestamp(end)] {
+                check_at(&self.parts, at, &commit.shown, &mut self.tally);
+            }
         }
         for Held { part, snapshot, shown } in &self.held {
+            let timeline = self.parts[*part].store().timeline();
+            self.tally.outlived += u32::from(snapshot.timestamp() < timeline.merge_limit());
             assert_eq!(
                 Shown::of(snapshot),
                 *shown,
@@ -193,51 +231,49 @@ impl World {
             );
         }
     }
+}
 
-    fn check_at(&self, at: Timestamp, shown: &Shown) {
-        let mut snapshots = Vec::new();
-        for part in &self.parts {
-            part.store().publish_through(at).unwrap();
-            let timeline = part.store().timeline();
-            let oldest = timeline.horizon().min(timeline.readable());
-            match part.store().snapshot_at(at) {
-                Ok(snapshot) => {
-                    assert!(oldest <= at, "{at} is older than the horizon {oldest}");
-                    assert_eq!(snapshot.timestamp(), at);
-                    snapshots.push((snapshot, part.own));
-                }
-                Err(error) => {
-                    assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
-                    assert!(oldest > at, "{at} is refused, though the horizon is {oldest}");
-                }
+/// Compares what partitions show at a moment with what the whole graph showed then.
+fn check_at(parts: &[Part], at: Timestamp, shown: &Shown, tally: &mut Tally) {
+    let mut snapshots = Vec::new();
+    for Part { own, open, .. } in parts {
+        let store = open.store();
+        store.publish_through(at).unwrap();
+        let timeline = store.timeline();
+        let oldest = timeline.horizon().min(timeline.readable());
+        let snapshot = match store.snapshot_at(at) {
+            Ok(snapshot) => snapshot,
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+                assert!(oldest > at, "{at} is refused, though the horizon is {oldest}");
+                tally.refused += 1;
+                continue;
             }
+        };
+        assert!(oldest <= at, "{at} is older than the horizon {oldest}");
+        assert_eq!(snapshot.timestamp(), at);
+        tally.between += u32::from(oldest < at && at < timeline.published());
+        let part = Shown::of(&snapshot);
+        for half in part.into.iter().filter(|edge| !own.contains(edge.source.group())) {
+            let properties = snapshot.edge_property_map(*half).unwrap();
+            assert_eq!(properties, [], "properties are at the source alone");
         }
-        if snapshots.len() < self.parts.len() {
-            return;
-        }
-        let mut together = Shown::default();
-        for (snapshot, own) in &snapshots {
-            let part = Shown::of(snapshot);
-            for half in part.into.iter().filter(|edge| !own.contains(edge.source.group())) {
-                assert_eq!(
-                    snapshot.edge_property_map(*half).unwrap(),
-                    [],
-                    "properties are at the source alone"
-                );
-            }
-            together.add(part, *own);
-        }
-        assert_eq!(together.vertices, shown.vertices, "vertices at {at}");
-        assert_eq!(together.out, shown.out, "edges at their sources at {at}");
-        assert_eq!(together.into, shown.into, "edges at their targets at {at}");
-        let snapshots: Vec<_> = snapshots.into_iter().map(|(snapshot, _)| snapshot).collect();
-        check_look_ups(&snapshots, shown);
+        let wanted = shown.part(*own);
+        assert_eq!(part.vertices, wanted.vertices, "vertices of {own} at {at}");
+        assert_eq!(part.out, wanted.out, "edges of {own} at their sources at {at}");
+        assert_eq!(part.into, wanted.into, "edges of {own} at their targets at {at}");
+        snapshots.push(snapshot);
+    }
+    if snapshots.len() == parts.len() {
+        tally.together += u32::from(parts.len() > 1);
+        check_look_ups(&snapshots, shown, tally);
     }
 }
 
 /// Look-ups by the indexes of all partitions find together what the whole graph showed.
-fn check_look_ups(snapshots: &[Snapshot<MemoryEngine>], shown: &Shown) {
+fn check_look_ups(snapshots: &[Snapshot<MemoryEngine>], shown: &Shown, tally: &mut Tally) {
     let names = snapshots[0].catalogue();
+    tally.look_ups += u32::from(names.has_indexes());
     let values: Vec<Value> = (0..VALUES).map(Value::I64).collect();
     if let (Some(label), Some(key)) = (names.label(LABELS[0]), names.key("id"))
         && names.indexes_on(Owner::Label(label), key).next().is_some()
@@ -314,14 +350,13 @@ fn transact(store: &Store<MemoryEngine>, wishes: &[Wish], before: Option<&Shown>
     transaction.commit().unwrap();
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
-
-    #[test]
-    fn partitions_together_show_what_the_whole_graph_showed(
-        count in 1u16..=4, steps in proptest::collection::vec(step(), 1..40),
-    ) {
-        let mut world = World::new(count);
+#[test]
+fn partitions_together_show_what_the_whole_graph_showed() {
+    let config = Config { cases: 60, source_file: Some(file!()), ..Config::default() };
+    let tally = RefCell::new(Tally::default());
+    let worlds = (1u16..=4, proptest::collection::vec(step(), 1..40));
+    let played = TestRunner::new(config).run(&worlds, |(count, steps)| {
+        let mut world = World::new(count, *tally.borrow());
         steps.iter().for_each(|step| world.play(step));
         world.check();
         world.held.clear();
@@ -335,5 +370,13 @@ proptest! {
             prop_assert!(there.all(|group| part.own.contains(group)), "a group of another partition");
         }
         world.check();
-    }
+        *tally.borrow_mut() = world.tally;
+        Ok(())
+    });
+    played.unwrap();
+    let tally = tally.into_inner();
+    let Tally { between, refused, together, held_merges, lost, outlived, look_ups, divided_edges } = tally;
+    assert!(between > 300 && refused > 300 && together > 30, "{tally:?}");
+    let counts = [held_merges, lost, outlived, look_ups, divided_edges];
+    assert!(counts.iter().all(|count| *count > 0), "{tally:?}");
 }

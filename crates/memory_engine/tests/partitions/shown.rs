@@ -1,4 +1,4 @@
-//! Shown: everything that a snapshot shows, and what several of partitions come to together.
+//! Shown: everything that a snapshot shows, and which part of it each partition does.
 
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::partition::OwnGroups;
@@ -50,15 +50,14 @@ impl Shown {
         shown
     }
 
-    /// Adds what one partition shows.
-    pub fn add(&mut self, part: Self, own: OwnGroups) {
-        let is_own = |vertex: &VertexId| own.contains(vertex.group());
-        assert!(part.vertices.keys().all(is_own), "a vertex of another partition");
-        assert!(part.out.keys().all(|edge| is_own(&edge.source)), "an out side of another partition");
-        assert!(part.into.iter().all(|edge| is_own(&edge.target)), "an in side of another partition");
-        self.vertices.extend(part.vertices);
-        self.out.extend(part.out);
-        self.into.extend(part.into);
+    /// What of this a partition shows.
+    pub fn part(&self, own: OwnGroups) -> Self {
+        let Self { vertices, out, into } = self.clone();
+        Self {
+            vertices: vertices.into_iter().filter(|(vertex, _)| own.contains(vertex.group())).collect(),
+            out: out.into_iter().filter(|(edge, _)| own.contains(edge.source.group())).collect(),
+            into: into.into_iter().filter(|edge| own.contains(edge.target.group())).collect(),
+        }
     }
 
     /// The vertices of `label` with each value of `key`.

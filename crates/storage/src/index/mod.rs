@@ -11,6 +11,7 @@
 //! - [`build`](mod@build): an index of what is there already, and every value that is there twice
 //! - [`fill`]: what a scan found, on its way into an index whose entries the engine keeps
 //! - [`entry_range`], [`entry_reads`]: look-ups by the order bytes of values, where an engine keeps entries by these
+//! - [`pending_fills`]: what a commit of a partition created, filled while others go on
 //! - [`rebuild`]: all that the engine doesn't have, while a store opens
 //! - [`directory`]: the indexes of a store
 
@@ -28,6 +29,7 @@ pub mod index_item;
 pub mod item;
 pub mod newcomers;
 pub mod ordered_entries;
+pub mod pending_fills;
 pub mod property_index;
 pub mod rebuild;
 pub mod removals;

@@ -90,31 +90,6 @@ pub fn build_all<E: Engine>(
     Ok(indexes)
 }
 
-/// Builds one index, whose entries the engine does not keep, from what `view` shows: for the next commit, which makes it
-/// ready, while nobody else commits. `catalogue` names the property.
-///
-/// Cost: a scan of the label or type.
-///
-/// # Errors
-/// `corrupt` if a value of a unique index is there twice; errors of reading.
-pub fn build_one<I: Indexed, V: View>(
-    view: &V,
-    definition: IndexDefinition,
-    seed: u64,
-    catalogue: &Catalogue,
-) -> Result<Arc<PropertyIndex<I>>> {
-    let index = PropertyIndex::new(definition, view.timestamp(), seed);
-    let mut duplicates = Duplicates::default();
-    for group in (0..view.group_count()).map(GroupId) {
-        fill_group(view, &index, group, &mut duplicates)?;
-    }
-    refuse_stored_twice(&duplicates, definition, catalogue)?;
-    index.filled(view.timestamp());
-    // Whoever decides commits looks at who enters.
-    index.newcomers().forget();
-    Ok(Arc::new(index))
-}
-
 /// An index that is being built while its store opens, and its duplicate values.
 type RebuiltIndex<I> = (Arc<PropertyIndex<I>>, Mutex<Duplicates<I>>);
 
@@ -200,7 +175,11 @@ fn refill<I: Item, E: Engine>(
     Ok(())
 }
 
-fn refuse_stored_twice<I: Item>(
+/// Refuses values of a unique index that are there twice.
+///
+/// # Errors
+/// `corrupt`, naming some.
+pub fn refuse_stored_twice<I: Item>(
     duplicates: &Duplicates<I>,
     IndexDefinition { id, .. }: IndexDefinition,
     catalogue: &Catalogue,

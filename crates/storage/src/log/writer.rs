@@ -286,6 +286,15 @@ impl Log {
         }
     }
 
+    /// Bytes of log files that [`Log::prune`] would remove now.
+    #[must_use]
+    pub fn prunable_bytes(&self, through_ts: u64) -> u64 {
+        let files = self.shared.files.lock();
+        let holding_end = usize::from(files.active_bytes == 0);
+        let others = files.retired.iter().take(files.retired.len().saturating_sub(holding_end));
+        others.take_while(|file| file.last_ts <= through_ts).map(|file| file.file_bytes).sum()
+    }
+
     /// Bytes of frames ever appended, headers and those that recovery replayed included. Who remembers it at
     /// a checkpoint knows by the difference how much has to be replayed. Only grows.
     #[must_use]

@@ -14,18 +14,36 @@
 //! Why a snapshot at S finds its notes: R and the horizon are read before the registry. Whoever registers later has S at or
 //! behind the older of both and needs nothing that is folded; whoever registered before is asked about, change by change. It is the proof of merges.
 //!
+//! While a horizon stands still the tail keeps a version for each commit with notes. Such a store reserves them from its memory
+//! budget, up to a fixed limit, and folds when the horizon moves ([`NoteVersions::make_room`]).
+//!
 //! Concurrency: one lock, inside the latch and outside the registry. Snapshots take it when they read a note.
 
+use crate::memory_budget::MemoryBudget;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::timeline::clock::Timeline;
+use evergraph_graph::budget::{Budget, Reservation};
+use evergraph_graph::byte_size::ByteSize;
+use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::note::{NoteChange, Notes};
 use evergraph_graph::timestamp::Timestamp;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
 use std::sync::Arc;
 
 /// Older notes beyond which it is looked at each fold which of them are needed.
 const OLDER_MAX: usize = 32;
+/// Bytes of the tail, at most, where [`NoteVersions::make_room`] is asked: more than a million commits of a short note each.
+#[cfg(not(test))]
+const TAIL_BYTES_MAX: u64 = 256 << 20;
+/// The same, few for tests.
+#[cfg(test)]
+const TAIL_BYTES_MAX: u64 = 4 << 20;
+/// Bytes of the tail that are reserved at once.
+const RESERVED_STEP_BYTES: u64 = 1 << 20;
+/// What the tail's memory is reserved for.
+const PURPOSE: &str = "versions of notes";
 
 /// The changes of one commit, by name, each name once.
 pub type NoteChanges = Arc<[NoteChange]>;
@@ -46,11 +64,18 @@ struct Versions {
     base: Notes,
     since: Timestamp,
     tail: VecDeque<(Timestamp, NoteChanges)>,
+    /// What the tail takes, in bytes.
+    tail_bytes: u64,
+    reserved: TailReservations,
     /// The newest commit in the log that changes a note.
     newest_change: Timestamp,
     /// Notes after it, and their bytes.
     newest_size: (usize, usize),
 }
+
+/// Memory that was reserved for the tail, piece by piece.
+#[derive(Default)]
+struct TailReservations(Vec<Reservation>);
 
 /// Notes from one commit on, until another one.
 #[derive(Debug)]
@@ -77,11 +102,10 @@ impl NoteVersions {
         if let Some(older) = versions.older_at(at) {
             return older.get(name).cloned();
         }
-        let changed =
-            versions.tail.iter().rev().filter(|(timestamp, _)| *timestamp <= at).find_map(|(_, changes)| {
-                let found = changes.binary_search_by(|change| (*change.name).cmp(name)).ok()?;
-                Some(changes[found].bytes.clone())
-            });
+        let changed = versions.tail_newest_first(at).find_map(|changes| {
+            let found = changes.binary_search_by(|change| (*change.name).cmp(name)).ok()?;
+            Some(changes[found].bytes.clone())
+        });
         changed.unwrap_or_else(|| versions.base.get(name).cloned())
     }
 
@@ -132,6 +156,7 @@ impl NoteVersions {
         let mut replaced = Vec::new();
         for is_needed in is_needed {
             let (timestamp, changes) = versions.tail.pop_front().expect("it was looked at under this lock");
+            versions.tail_bytes -= tail_bytes_of(&changes);
             if is_needed {
                 let (from, to, notes) = (versions.since, timestamp, versions.base.clone());
                 versions.older.push(OlderNotes { from, to, notes });
@@ -139,7 +164,30 @@ impl NoteVersions {
             replaced.extend(changes.iter().filter_map(|change| versions.base.apply(change)));
             versions.since = timestamp;
         }
-        (gone, replaced)
+        let unused = versions.unused_reservations();
+        (gone, replaced, unused)
+    }
+
+    /// Sees to it that the tail may take `changes`. Ahead of the latch, in a store with a horizon, whose tail would grow without
+    /// bounds while that stands still; by one thread at a time. Cost: a lock, and once in some thousand commits the budget's.
+    ///
+    /// # Errors
+    /// `limit` if the budget refuses, or the tail has its most bytes: a higher horizon makes room.
+    pub fn make_room(&self, changes: &NoteChanges, budget: &MemoryBudget) -> Result<()> {
+        let lacking = {
+            let versions = self.versions.lock();
+            let bytes = versions.tail_bytes + tail_bytes_of(changes);
+            if bytes > TAIL_BYTES_MAX {
+                return Err(horizon_too_old(bytes, versions.since));
+            }
+            bytes.saturating_sub(versions.reserved.bytes())
+        };
+        if lacking > 0 {
+            // Without the lock: caches may have to give way.
+            let reservation = budget.reserve(PURPOSE, lacking.next_multiple_of(RESERVED_STEP_BYTES))?;
+            self.versions.lock().reserved.0.push(reservation);
+        }
+        Ok(())
     }
 
     /// Installs the changes of a commit, by which there are `growth` more notes and bytes. Under the latch, before it is
@@ -149,6 +197,7 @@ impl NoteVersions {
         let (count, bytes) = versions.newest_size;
         versions.newest_size = (count.saturating_add_signed(growth.0), bytes.saturating_add_signed(growth.1));
         versions.newest_change = timestamp;
+        versions.tail_bytes += tail_bytes_of(&changes);
         versions.tail.push_back((timestamp, changes));
     }
 
@@ -179,14 +228,67 @@ impl Versions {
         Some(&older.expect("what an open snapshot needs is kept").notes)
     }
 
-    /// The base with the changes through `at`.
+    /// The changes of the tail through `at`, the newest first.
+    fn tail_newest_first(&self, at: Timestamp) -> impl Iterator<Item = &NoteChanges> {
+        let end = self.tail.partition_point(|(timestamp, _)| *timestamp <= at);
+        self.tail.range(..end).rev().map(|(_, changes)| changes)
+    }
+
+    /// The base with the changes through `at`. Cost: a look at each of them, and a change of each note that is among them.
     fn with_tail(&self, at: Timestamp) -> Notes {
-        let mut notes = self.base.clone();
-        for (_, changes) in self.tail.iter().take_while(|(timestamp, _)| *timestamp <= at) {
-            changes.iter().for_each(|change| drop(notes.apply(change)));
+        let (mut notes, mut changed) = (self.base.clone(), BTreeSet::new());
+        // Many changes are of few notes, of which the last one counts.
+        for change in self.tail_newest_first(at).flat_map(|changes| changes.iter()) {
+            if changed.insert(&*change.name) {
+                drop(notes.apply(change));
+            }
         }
         notes
     }
+
+    /// Takes out reservations that the tail does not need any more; one always stays.
+    fn unused_reservations(&mut self) -> Vec<Reservation> {
+        let mut covered = 0;
+        let is_needed = |reservation: &&Reservation| {
+            let lacks = covered == 0 || covered < self.tail_bytes;
+            covered += reservation.bytes();
+            lacks
+        };
+        let needed = self.reserved.0.iter().take_while(is_needed).count();
+        self.reserved.0.split_off(needed)
+    }
+}
+
+impl TailReservations {
+    fn bytes(&self) -> u64 {
+        self.0.iter().map(Reservation::bytes).sum()
+    }
+}
+
+impl fmt::Debug for TailReservations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TailReservations({} bytes)", self.bytes())
+    }
+}
+
+/// What the changes of one commit take in the tail, in bytes, allocations included.
+fn tail_bytes_of(changes: &NoteChanges) -> u64 {
+    /// Of a commit's entry, and of a change's name and content: counts and headers of what is allocated.
+    const ALLOCATIONS_BYTES: usize = 64;
+    let of_change = |change: &NoteChange| {
+        let content = change.bytes.as_ref().map_or(0, |bytes| bytes.len());
+        ALLOCATIONS_BYTES + size_of::<NoteChange>() + change.name.len() + content
+    };
+    (ALLOCATIONS_BYTES + changes.iter().map(of_change).sum::<usize>()) as u64
+}
+
+#[cold]
+fn horizon_too_old(bytes: u64, since: Timestamp) -> Error {
+    let [bytes, most] = [bytes, TAIL_BYTES_MAX].map(ByteSize);
+    let text = format!(
+        "the versions of notes since {since} would take {bytes}, and at most {most} are kept: the horizon is too old"
+    );
+    Error::new(ErrorKind::Limit, text)
 }
 
 #[cfg(test)]
@@ -290,6 +392,45 @@ mod tests {
             let versions = notes.versions.lock();
             assert!(versions.older.is_empty() && versions.tail.is_empty(), "seed {seed}: nobody needs them");
         }
+    }
+
+    /// The horizon stands still and a note changes with every commit; then it moves.
+    #[test]
+    fn versions_that_a_horizon_keeps_are_reserved_and_limited_and_go_when_it_moves() {
+        let (timeline, budget) = (Timeline::new(T(0), Readable::Published), MemoryBudget::new(u64::MAX));
+        timeline.keep_from_now();
+        let notes = NoteVersions::new(Notes::default(), T(0));
+        let commit = |at: u64| {
+            let bytes: Arc<[u8]> = at.to_le_bytes().into();
+            let changes: NoteChanges = Arc::new([NoteChange { name: "seen".into(), bytes: Some(bytes) }]);
+            drop(notes.fold(&timeline));
+            notes.make_room(&changes, &budget)?;
+            notes.install(T(at), changes, if at == 1 { (1, 12) } else { (0, 0) });
+            timeline.publish(T(at), &mut timeline.latch());
+            Ok::<_, Error>(())
+        };
+        let said = |at: u64| notes.get("seen", T(at)).map(|bytes| bytes.to_vec());
+        let refused = (1..).find_map(|at| Some((at, commit(at).err()?))).expect("the tail is limited");
+        let (last, error) = (refused.0 - 1, refused.1);
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        assert!(error.to_string().contains("the horizon is too old"), "{error}");
+        assert!(last > 10_000, "a commit takes less than 400 bytes");
+        assert_eq!(budget.reservations(), [(PURPOSE.into(), TAIL_BYTES_MAX)]);
+        for at in [1, 2, last / 2, last] {
+            assert_eq!(said(at), Some(at.to_le_bytes().to_vec()));
+        }
+        assert_eq!(notes.at(T(last)).get("seen").map(|bytes| bytes.to_vec()), said(last));
+        timeline.raise_horizon(T(last - 9));
+        drop(notes.fold(&timeline));
+        assert_eq!(budget.reservations(), [(PURPOSE.into(), RESERVED_STEP_BYTES)]);
+        assert_eq!(notes.versions.lock().tail.len(), 9);
+        assert_eq!(said(last - 5), Some((last - 5).to_le_bytes().to_vec()));
+        commit(last + 1).unwrap();
+        // A budget that others have taken refuses as well.
+        let full = MemoryBudget::new(0);
+        let changes: NoteChanges = Arc::new([NoteChange { name: "a".into(), bytes: None }]);
+        let others = NoteVersions::default();
+        assert_eq!(others.make_room(&changes, &full).unwrap_err().kind(), ErrorKind::Limit);
     }
 
     #[test]

@@ -88,15 +88,18 @@ impl<'a> SalvageSource<'a> {
     ///
     /// # Errors
     /// `corrupt` if nothing can be named, since there is no manifest and the log doesn't go back to the first
-    /// commit; `cancelled`, and what the system says.
+    /// commit; `invalid` if there is no manifest and the log is that of one partition of a graph; `cancelled`, and what the
+    /// system says.
     pub fn read_log(
         &mut self,
         take: &mut CommitVisitor<'_>,
         progress: &mut CheckProgress<'_>,
     ) -> Result<DamagedLog> {
         let need = self.manifest.need.0;
-        let mut stopped = Ok(());
+        let (mut stopped, mut last, mut has_gaps) = (Ok(()), 0, false);
         let log = read_damaged(self.directory, self.manifest.wanted_log(), &mut |ts, payload| {
+            has_gaps |= ts > last + 1;
+            last = ts;
             if stopped.is_ok() {
                 stopped = tell(progress, "commits in the log", ts, ts.max(need));
             }
@@ -109,6 +112,9 @@ impl<'a> SalvageSource<'a> {
         let log = log?;
         if !self.is_named && !log.reaches_back {
             return Err(nameless(self.directory));
+        }
+        if !self.is_named && has_gaps {
+            return Err(nameless_partition(self.directory));
         }
         self.losses.extend(log.faults.iter().map(loss_of));
         Ok(log)
@@ -147,6 +153,14 @@ fn nameless(directory: &dyn Directory) -> Error {
         directory.location().display()
     );
     Error::new(ErrorKind::Corrupt, text)
+}
+
+/// Commits of a whole graph are numbered one after the other; those of a partition are a few of the graph's.
+fn nameless_partition(directory: &dyn Directory) -> Error {
+    Error::invalid(format!(
+        "{}: the manifest can't be read, and the log has gaps between its commits: it is that of one partition of a graph.          That is not salvaged: which groups are its own, and not those of other partitions, is not known, and of edges          between them there is one half; another copy of the partition has the same, restore that",
+        directory.location().display()
+    ))
 }
 
 fn loss_of(fault: &LogFault) -> Loss {

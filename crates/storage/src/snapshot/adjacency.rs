@@ -6,7 +6,7 @@
 
 use crate::snapshot::reader::{Reader, appended, fewer_than_deleted, rows_from};
 use crate::transaction::writes::EdgeWrite;
-use crate::view::{PointReads, View, runs};
+use crate::view::{NextReads, PointReads, View, runs};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, TypeId, VertexId};
 use evergraph_graph::view::{EdgeCursor, NeighborBatch, NeighborCursor};
@@ -20,18 +20,42 @@ struct TypeChoice<'a> {
     of: Option<(GroupId, Direction)>,
 }
 
+impl TypeChoice<'_> {
+    /// Whether the choice depends on the group of a vertex.
+    fn is_by_group(&self) -> bool {
+        self.wanted.is_none_or(|wanted| wanted.len() > 1)
+    }
+}
+
 /// Vertices whose lists an engine may read ahead: few at first, for who asks for a few neighbours of many vertices.
 struct Ahead {
     /// The first row that wasn't announced.
     end: usize,
     /// Rows that were announced last.
     rows: usize,
+    /// The first row whose group wasn't announced.
+    types_end: usize,
 }
 
 /// Rows that are announced at once, at most: as many as a disk serves side by side, some times over.
 const AHEAD_ROWS_MAX: usize = 64;
 
 impl Ahead {
+    /// Announces the groups of rows from `row` on, whose edge types are asked for.
+    fn announce_types<V: View>(
+        &mut self,
+        reader: &Reader<'_, V>,
+        vertices: &[VertexId],
+        row: usize,
+        direction: Direction,
+    ) {
+        self.types_end = (row + AHEAD_ROWS_MAX).min(vertices.len());
+        let rows = &vertices[row..self.types_end];
+        if rows.len() > 1 {
+            reader.view.ahead(NextReads::EdgeTypes(rows, direction));
+        }
+    }
+
     /// Announces rows from `row` on, for edges of the types that its group has.
     fn announce<V: View>(
         &mut self,
@@ -64,13 +88,16 @@ impl<V: View> Reader<'_, V> {
         let mut choice = TypeChoice { wanted: types, chosen: Vec::new(), of: None };
         let mut list = Vec::new();
         let mut room = limit;
-        let mut ahead = Ahead { end: cursor.row + 1, rows: 1 };
+        let mut ahead = Ahead { end: cursor.row + 1, rows: 1, types_end: cursor.row };
         while !cursor.done && room > 0 {
             let Some(vertex) = vertices.get(cursor.row) else {
                 cursor.done = true;
                 break;
             };
             let resumed = cursor.after;
+            if cursor.row >= ahead.types_end && choice.is_by_group() {
+                ahead.announce_types(self, vertices, cursor.row, direction);
+            }
             for side in direction.sides() {
                 if resumed.is_some_and(|(of, _)| of == Direction::In && *side == Direction::Out) {
                     continue;
@@ -169,6 +196,13 @@ impl<V: View> Reader<'_, V> {
     ) -> Result<()> {
         let mut choice = TypeChoice { wanted: types, chosen: Vec::new(), of: None };
         let degrees = appended(degrees, vertices.len());
+        if vertices.len() > 1 {
+            let one = types.filter(|types| types.len() == 1).map(|types| types[0]);
+            if one.is_none() {
+                self.view.ahead(NextReads::EdgeTypes(vertices, direction));
+            }
+            self.view.ahead(NextReads::Degrees(vertices, one, direction));
+        }
         // Own writes give each vertex types of its own.
         let together = |a: &VertexId, b: &VertexId| self.writes.is_empty() && a.group() == b.group();
         for (vertices, degrees) in runs(vertices, degrees, together) {

@@ -66,8 +66,10 @@ impl<E: Engine> Snapshot<E> {
         Ok(())
     }
 
-    /// What the engine shows at this moment.
-    pub(crate) fn view(&self) -> E::View<'_> {
+    /// What the engine shows at this moment: for whoever reads below names and indexes, as for another machine. The entries
+    /// of the store's own indexes are not in it: see [`Snapshot::items_with_value`].
+    #[must_use]
+    pub fn view(&self) -> E::View<'_> {
         self.session.view()
     }
 

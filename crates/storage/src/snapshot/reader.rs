@@ -12,7 +12,7 @@
 use crate::index::directory::IndexDirectory;
 use crate::transaction::reads::Reads;
 use crate::transaction::writes::{EdgeWrite, VertexWrite, Writes};
-use crate::view::{GroupBits, PointReads, View};
+use crate::view::{GroupBits, NextReads, PointReads, View};
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -235,6 +235,7 @@ impl<V: View> GraphView for Reader<'_, V> {
         if self.wrote_no_vertex(vertices) {
             return self.view.labels(vertices, appended(labels, vertices.len()));
         }
+        self.view.ahead(NextReads::Labels(vertices));
         for vertex in vertices {
             labels.push(self.label(*vertex)?);
         }
@@ -306,6 +307,7 @@ impl<V: View> GraphView for Reader<'_, V> {
         if self.wrote_no_edge(edges) {
             return self.view.has_edges(edges, appended(found, edges.len()));
         }
+        self.view.ahead(NextReads::Edges(edges));
         for edge in edges {
             found.push(self.has_edge(*edge)?);
         }
@@ -316,6 +318,7 @@ impl<V: View> GraphView for Reader<'_, V> {
         if self.wrote_no_vertex(vertices) {
             return self.view.vertex_properties(vertices, key, column);
         }
+        self.view.ahead(NextReads::VertexProperties(vertices, key));
         for vertex in vertices {
             column.push(self.vertex_property(*vertex, key)?);
         }
@@ -339,6 +342,7 @@ impl<V: View> GraphView for Reader<'_, V> {
         if self.wrote_no_edge(edges) {
             return self.view.edge_properties(edges, key, column);
         }
+        self.view.ahead(NextReads::EdgeProperties(edges, key));
         for edge in edges {
             column.push(self.edge_property(*edge, key)?);
         }

@@ -8,7 +8,7 @@ use crate::index::entry_bound::EntryBound;
 use crate::index::index_item::IndexItem;
 use crate::planted::{Bug, planted};
 use crate::transaction::reads::Reads;
-use crate::view::{GroupBits, IndexAnswer, IndexSize, View};
+use crate::view::{GroupBits, IndexAnswer, IndexSize, NextReads, View};
 use evergraph_graph::column::ValueSink;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
@@ -116,6 +116,12 @@ impl<V: View> View for TrackedView<'_, V> {
     #[inline]
     fn read_ahead(&self, vertices: &[VertexId], edge_type: TypeId, side: Direction) {
         self.view.read_ahead(vertices, edge_type, side);
+    }
+
+    /// Notes nothing: what is announced is noted when it is read.
+    #[inline]
+    fn ahead(&self, next: NextReads<'_>) {
+        self.view.ahead(next);
     }
 
     fn neighbors(

@@ -248,11 +248,20 @@ impl Timeline {
         begun: Duration,
         pin: impl FnOnce() -> P,
     ) -> Result<P, OutOfReach> {
+        let reach = || {
+            let newest = self.readable();
+            (newest.min(self.horizon()), newest)
+        };
+        let early = planted(Bug::ExactlyOutsideRegistry).then(|| {
+            let early = reach();
+            // So that schedules meet what may happen in between.
+            thread::yield_now();
+            early
+        });
         let mut registry = self.registry.lock();
         // Inside the lock, as in `begin_at`: a merge whose limit is newer than this horizon looks at the registry later, and
         // finds this snapshot there.
-        let newest = self.readable();
-        let oldest = newest.min(self.horizon());
+        let (oldest, newest) = early.unwrap_or_else(reach);
         if timestamp > newest {
             return Err(OutOfReach::NotYet(newest));
         }

@@ -5,7 +5,7 @@
 //!           prepare -> encode, crc -> reserve log space
 //! latch     refuse: poisoned
 //!           engine, indexes, catalogue, notes, log buffer; W = timestamp
-//! outside   drop what was displaced, write the log out if much waits there
+//! outside   drop what was displaced, begin to fill new indexes, write the log out if much waits there
 //! ```
 //!
 //! As `commit.rs`, without all that decides: no snapshot to compare with, no keys, no reads, no names of parallel edges. The
@@ -17,10 +17,9 @@
 
 use crate::engine::Engine;
 use crate::index::changes::IndexChanges;
-use crate::index::directory::{Indexed, Indexes};
+use crate::index::directory::Indexes;
 use crate::index::entry_changes::EntryChanges;
-use crate::index::property_index::{Completion, PropertyIndex};
-use crate::index::rebuild::build_one;
+use crate::index::pending_fills::CreatedIndex;
 use crate::log::frame::payload_crc;
 use crate::log::writer::{Log, Reservation};
 use crate::notes::writes::NoteWrites;
@@ -67,7 +66,7 @@ pub fn apply<E: Engine>(
     let session = Session::begin(front, Access::Write);
     let view = session.view();
     open_groups::<E>(front, &view, &mutations)?;
-    let schema = AppliedSchema::of::<E>(front, &view, &mutations, seeds)?;
+    let schema = AppliedSchema::of::<E>(front, session.timestamp(), &mutations, seeds)?;
     let mut entries = AppliedEntries::of::<E>(&view, &schema.indexes, partition.own, &mutations)?;
     let prepared = front.engine.prepare(&mutations, &entries.kept, patience)?;
     let mut payload = payload::encode(&mutations);
@@ -75,8 +74,9 @@ pub fn apply<E: Engine>(
     let crc = payload_crc(&payload);
     let space = reserve(front, &partition.log, payload.len())?;
     let note_changes = (!notes.is_empty()).then(|| notes.changes());
-    if note_changes.is_some() {
+    if let Some(changes) = &note_changes {
         drop(front.notes.fold(&front.timeline));
+        front.notes.make_room(changes, &front.budget)?;
     }
     // In options, so that what a refused commit prepared is freed after the latch.
     let (mut prepared, mut space) = (Some(prepared), Some(space));
@@ -96,6 +96,8 @@ pub fn apply<E: Engine>(
         Ok::<_, Error>((displaced, old_schema))
     })?;
     drop(displaced);
+    // Before the next commit: they are filled with what there is after this one.
+    schema.created.into_iter().for_each(|index| front.fills.begin(&front.engine, &front.timeline, index));
     front.engine.readable_grew();
     front.counters.committed(0);
     Ok(partition.log.acknowledge(timestamp.0)?)
@@ -214,8 +216,8 @@ struct AppliedSchema {
     catalogue: Option<Arc<Catalogue>>,
     /// The indexes after it.
     indexes: Arc<Indexes>,
-    /// Those of them that become ready with it.
-    created: Vec<Arc<dyn Completion>>,
+    /// Those of them that it creates, to be filled once it is published.
+    created: Vec<CreatedIndex>,
     dropped: Vec<IndexId>,
 }
 
@@ -223,11 +225,10 @@ struct AppliedSchema {
 type OldSchema = (Option<Arc<Catalogue>>, Option<Arc<Indexes>>);
 
 impl AppliedSchema {
-    /// Follows the changes in their order. Builds indexes that they create, from the state before the commit, which the
-    /// commit's own entries then join.
+    /// Follows the changes in their order. Indexes that they create are told of every commit after `known_from`, this one first.
     fn of<E: Engine>(
         front: &Front<E>,
-        view: &E::View<'_>,
+        known_from: Timestamp,
         mutations: &[Mutation],
         mut seeds: impl FnMut() -> u64,
     ) -> Result<Self> {
@@ -242,17 +243,9 @@ impl AppliedSchema {
             let names = next.get_or_insert_with(|| Catalogue::clone(&current));
             match change {
                 SchemaChange::AddIndex(definition) => {
-                    let indexes = Arc::make_mut(&mut indexes);
-                    created.push(match definition.id.owner {
-                        Owner::Label(_) => {
-                            let built = build_one::<VertexId, _>(view, *definition, seeds(), names)?;
-                            added(indexes, built)
-                        }
-                        Owner::EdgeType(_) => {
-                            let built = build_one::<EdgeId, _>(view, *definition, seeds(), names)?;
-                            added(indexes, built)
-                        }
-                    });
+                    let index = CreatedIndex::new(*definition, known_from, seeds());
+                    index.add_to(Arc::make_mut(&mut indexes));
+                    created.push(index);
                 }
                 SchemaChange::DropIndex(id) => {
                     Arc::make_mut(&mut indexes).remove(*id);
@@ -268,19 +261,12 @@ impl AppliedSchema {
     /// Makes it real. Under the latch: memory only, cannot fail.
     fn install<E: Engine>(&self, front: &Front<E>, timestamp: Timestamp) -> OldSchema {
         let Some(catalogue) = &self.catalogue else { return (None, None) };
-        self.created.iter().for_each(|index| index.complete(timestamp));
         self.dropped.iter().for_each(|id| front.engine.drop_index(*id));
         let old_indexes = front.indexes.replace(Arc::clone(&self.indexes));
         let old_catalogue = front.catalogue.swap(Arc::clone(catalogue));
         front.engine.catalogue_changed(timestamp, catalogue);
         (Some(old_catalogue), Some(old_indexes))
     }
-}
-
-/// Adds an index to the list; it is to be made ready.
-fn added<I: Indexed>(indexes: &mut Indexes, index: Arc<PropertyIndex<I>>) -> Arc<dyn Completion> {
-    indexes.add(Arc::clone(&index));
-    index
 }
 
 /// The error of a change that doesn't fit the names that are there: it was decided by others.

@@ -2,6 +2,7 @@
 
 use crate::engine::Engine;
 use crate::index::directory::IndexDirectory;
+use crate::index::pending_fills::PendingFills;
 use crate::log::writer::Log;
 use crate::memory_budget::MemoryBudget;
 use crate::notes::owning::{Owning, refusal};
@@ -23,6 +24,8 @@ use std::sync::Arc;
 /// `catalogue`, `indexes`, `notes` and `owning`, and they change before the commit is published. So whoever reads them
 /// after taking a timestamp sees at least what that timestamp names.
 pub struct Front<E: Engine> {
+    /// Dropped first, while the engine that their snapshots hold something of is there for certain.
+    pub(crate) fills: PendingFills<E>,
     pub(crate) engine: Arc<E>,
     pub(crate) timeline: Arc<Timeline>,
     pub(crate) log_access: LogAccess,

@@ -397,6 +397,23 @@ fn an_answer_is_compared_with_what_was_applied_there() {
 }
 
 #[test]
+fn what_another_node_says_of_its_log_has_the_window_read_again() {
+    let log = log_of(1..=25);
+    let (mut node, mut client) = connected(&log);
+    node.reader.doubt(NodeId(3), LogPosition(9), ms(5));
+    assert_eq!(node.reader.next_step_at(), Some(ms(5)));
+    node.read(5, &mut client).unwrap();
+    assert_eq!(node.alarms, [LogAlarm::OtherNode { node: NodeId(3), position: LogPosition(9) }]);
+    // Now this node is the one that is wrong, and nothing else tells it.
+    log.lose_suffix(2, OpenStreams::GoOn);
+    append(&log, 26..=50);
+    node.read(10, &mut client).unwrap();
+    assert_eq!(node.read(1010, &mut client), Ok(()), "the newest 16 are the same");
+    node.reader.doubt(NodeId(3), LogPosition(24), ms(1011));
+    assert_eq!(node.read(1011, &mut client), changed(24, LogChange::Replaced));
+}
+
+#[test]
 fn an_answer_says_nothing_once_its_position_is_forgotten() {
     let mut node = Node::of(&log_of(1..=40));
     node.applied.forget_before(LogPosition::MAX);

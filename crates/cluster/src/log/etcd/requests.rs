@@ -1,0 +1,188 @@
+//! Requests: appends, the end of the log, trims; each with a time limit, by whichever member answers.
+//!
+//! | request | etcd | answer |
+//! |---|---|---|
+//! | append | a put of the key | the put's revision |
+//! | end | a read of the key that the cluster agrees on | the revision that wrote its newest version |
+//! | trim | a compaction up to the revision before | none |
+//!
+//! An append goes out again only if it certainly did not go out before. What becomes of one that nobody answers is not
+//! known.
+
+use crate::log::etcd::channel::Channel;
+use crate::log::etcd::etcd_cluster::EtcdCluster;
+use crate::log::etcd::failure::{CallFailure, FailureKind};
+use crate::log::etcd::wire::{
+    COMPACT, CompactionRequest, CompactionResponse, PUT, PutRequest, PutResponse, RANGE, RangeRequest,
+    RangeResponse,
+};
+use crate::log::shared_log::LogError;
+use crate::log_position::LogPosition;
+use bytes::Bytes;
+use prost::Message;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
+
+/// Connections that a request tries: a new one, and another after a log-in that ran out meanwhile.
+const CONNECTIONS_MAX: usize = 3;
+
+/// What tasks ask etcd for a log.
+///
+/// # Concurrency
+///
+/// Any number of tasks ask at once, over one connection.
+pub(super) struct Requests {
+    cluster: Arc<EtcdCluster>,
+    channel: Channel,
+    /// One compaction at a time.
+    trimming: Semaphore,
+}
+
+impl Requests {
+    /// Nothing is under way.
+    pub(super) fn new(cluster: Arc<EtcdCluster>) -> Self {
+        let channel = Channel::new(Arc::clone(&cluster));
+        Self { cluster, channel, trimming: Semaphore::new(1) }
+    }
+
+    /// Appends `message`.
+    ///
+    /// # Errors
+    /// `Unavailable` if it is not in the log and will not be, else `UnknownOutcome`.
+    pub(super) async fn append(&self, message: Arc<[u8]>) -> Result<LogPosition, LogError> {
+        let question = PutRequest { key: self.cluster.key(), value: Bytes::from_owner(message) };
+        let answer: PutResponse =
+            self.call(PUT, question, self.deadline()).await.map_err(CallFailure::of_append)?;
+        // One without a revision is none of etcd's, which always tells it.
+        position_of(answer.header.map_or(0, |header| header.revision)).ok_or(LogError::UnknownOutcome)
+    }
+
+    /// The newest message, or a position behind it.
+    ///
+    /// # Errors
+    /// `Unavailable`.
+    pub(super) async fn end(&self) -> Result<LogPosition, LogError> {
+        let answer: RangeResponse =
+            self.call(RANGE, end_question(&self.cluster), self.deadline()).await.map_err(unavailable)?;
+        end_of(&answer).map_err(|reason| LogError::Unavailable { reason })
+    }
+
+    /// Forgets what lies before `first`.
+    ///
+    /// # Errors
+    /// `Unavailable`; it may be forgotten all the same.
+    pub(super) async fn trim(&self, first: LogPosition) -> Result<(), LogError> {
+        let Ok(_turn) = self.trimming.try_acquire() else {
+            return Err(LogError::Unavailable { reason: "another trim is under way".to_owned() });
+        };
+        let deadline = self.deadline();
+        let last = i64::try_from(first.0.saturating_sub(1)).unwrap_or(i64::MAX);
+        if last == 0 {
+            return Ok(());
+        }
+        match self.compact(last, deadline).await {
+            Err(failure) if failure.kind == FailureKind::FutureRevision => {
+                // `first` lies behind the end: everything goes but the newest message, which etcd keeps.
+                let question = end_question(&self.cluster);
+                let answer: RangeResponse =
+                    self.call(RANGE, question, deadline).await.map_err(unavailable)?;
+                let newest = answer.header.map_or(0, |header| header.revision);
+                self.compact(newest, deadline).await.map_err(unavailable)
+            }
+            done => done.map_err(unavailable),
+        }
+    }
+
+    async fn compact(&self, revision: i64, deadline: Instant) -> Result<(), CallFailure> {
+        let done: Result<CompactionResponse, _> =
+            self.call(COMPACT, CompactionRequest { revision }, deadline).await;
+        match done {
+            Err(failure) if failure.kind == FailureKind::Compacted => Ok(()),
+            done => done.map(|_| ()),
+        }
+    }
+
+    fn deadline(&self) -> Instant {
+        Instant::now() + self.cluster.time_limit()
+    }
+
+    /// Asks by the present connection, and again by others while the question did not go out.
+    async fn call<Q, A>(&self, method: &'static str, question: Q, deadline: Instant) -> Result<A, CallFailure>
+    where
+        Q: Message + Clone + 'static,
+        A: Message + Default + 'static,
+    {
+        let limit = self.cluster.time_limit();
+        let mut last = CallFailure::not_sent(format!("no member could be reached within {limit:?}"));
+        for _ in 0..CONNECTIONS_MAX {
+            let connection = match timeout_at(deadline, self.channel.connection()).await {
+                Ok(Ok(connection)) => connection,
+                Ok(Err(reason)) => return Err(CallFailure::not_sent(reason)),
+                Err(_) => return Err(last),
+            };
+            let answer = timeout_at(deadline, connection.call(method, question.clone(), limit)).await;
+            let failure = match answer {
+                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Err(status)) => CallFailure::of(&status),
+                Err(_) => CallFailure::unknown(format!("no answer within {limit:?}")),
+            };
+            if failure.is_of_connection() {
+                connection.abandon();
+            }
+            if failure.kind != FailureKind::NotTaken {
+                return Err(failure);
+            }
+            last = failure;
+        }
+        Err(last)
+    }
+}
+
+/// Asks for the newest version of the key, without its value, as the cluster agrees on it.
+pub(super) fn end_question(cluster: &EtcdCluster) -> RangeRequest {
+    RangeRequest { key: cluster.key(), revision: 0, serializable: false, keys_only: true }
+}
+
+/// Where the log ends, by the answer to that question. If there is no version, because nobody wrote one or somebody
+/// deleted the key, it is the store's newest revision: none was acknowledged behind it.
+///
+/// # Errors
+/// An answer that etcd does not give.
+pub(super) fn end_of(answer: &RangeResponse) -> Result<LogPosition, String> {
+    let newest = answer.kvs.first().map(|version| version.mod_revision);
+    let revision = newest.or_else(|| Some(answer.header.as_ref()?.revision));
+    revision.and_then(position_of).ok_or_else(|| "etcd did not say where the log ends".to_owned())
+}
+
+/// The position that a revision is: they begin at 1.
+pub(super) fn position_of(revision: i64) -> Option<LogPosition> {
+    u64::try_from(revision).ok().filter(|revision| *revision > 0).map(LogPosition)
+}
+
+fn unavailable(failure: CallFailure) -> LogError {
+    LogError::Unavailable { reason: failure.reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::etcd::wire::{KeyValue, ResponseHeader};
+
+    #[test]
+    fn the_log_ends_at_its_newest_message_or_at_the_newest_revision_of_all() {
+        let header = Some(ResponseHeader { cluster_id: 1, revision: 9 });
+        let newest = KeyValue { mod_revision: 7, version: 3, value: Bytes::new() };
+        let answer = RangeResponse { header: header.clone(), kvs: vec![newest] };
+        assert_eq!(end_of(&answer), Ok(LogPosition(7)), "others wrote other keys since");
+        assert_eq!(end_of(&RangeResponse { header, kvs: Vec::new() }), Ok(LogPosition(9)));
+        assert!(end_of(&RangeResponse::default()).is_err());
+    }
+
+    #[test]
+    fn revisions_are_positions_from_one_on() {
+        assert_eq!(position_of(1), Some(LogPosition(1)));
+        assert_eq!([position_of(0), position_of(-1)], [None, None]);
+        assert_eq!(position_of(i64::MAX), Some(LogPosition(i64::MAX as u64)));
+    }
+}

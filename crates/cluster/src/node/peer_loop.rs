@@ -1,0 +1,471 @@
+//! Peer loop: what a node does with its network: heartbeats, questions of others, and its own.
+//!
+//! ```text
+//!            ┌─ heartbeat ──────> horizon ──> merges may go up to there
+//! network ───┼─ question, forget ─> answering ──> work ──> answer, refusal ──┐
+//!            └─ answer, refusal ──> asking ──> whoever asked                  ├──> outbox ──> network
+//!                                      └──────────> question, forget ─────────┤
+//!                                  readers ──> heartbeat, every 250 ms ───────┘
+//! ```
+//!
+//! As [`crate::node::node_loop`] it has neither a thread nor a clock. Whoever owns both tells it of each message that was
+//! applied, then steps it: when the network or the work has news, and when [`PeerLoop::next_step_at`] comes.
+//!
+//! A question to the node itself does not go over the network; all else is the same. Heartbeats go before everything that
+//! waits: a node whose network is full is not silent for that.
+//!
+//! It keeps the digests of the log as far back as anybody may read, which may be further than the certifier's. So whoever reads
+//! at an old snapshot for long is still known to have read this log. That is 24 bytes a message.
+
+use crate::digest::{DigestWindow, SeenLog};
+use crate::log_position::LogPosition;
+use crate::node::answering::{
+    AnswerQuestions, Answering, AnsweringCounts, AnsweringLimits, Reply, ServedPartitions,
+};
+use crate::node::horizon::{HEARTBEAT_INTERVAL, Horizon, HorizonOptions, HorizonStatus, OtherLogHeard};
+use crate::node::outbox::{Outbox, OutboxLimits};
+use crate::node::readers::Readers;
+use crate::record_id::{Author, NodeId};
+use crate::remote::admission::ReadableLog;
+use crate::remote::asking::{Ask, AskId, AskOutcome, AskRefusal, Asking, AskingAction, AskingOptions};
+use crate::remote::question::{Answer, QuestionRefusal, RefusalReason};
+use crate::transport::frame::{Frame, Heartbeat};
+use crate::transport::interface::{SendError, Transport};
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+/// Frames that a step takes, so that what waits to be sent does not wait for a long queue.
+const FRAMES_PER_STEP: usize = 256;
+
+/// How often a step takes what this node asks and answers itself. Each round asks, answers, or asks elsewhere.
+const OWN_ROUNDS_PER_STEP: usize = 8;
+
+/// When a heartbeat is tried again that had no room.
+const HEARTBEAT_RETRY_WAIT: Duration = Duration::from_millis(5);
+
+/// How long a frame waits that nobody has a deadline for.
+const FORGET_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How a node deals with others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PeerOptions {
+    /// How often it says how far it is.
+    pub heartbeat_interval: Duration,
+    /// How long it waits for what others say.
+    pub horizon: HorizonOptions,
+    /// How much it answers.
+    pub answering: AnsweringLimits,
+    /// How it asks.
+    pub asking: AskingOptions,
+    /// How much waits for its network.
+    pub outbox: OutboxLimits,
+}
+
+impl Default for PeerOptions {
+    fn default() -> Self {
+        Self {
+            heartbeat_interval: HEARTBEAT_INTERVAL,
+            horizon: HorizonOptions::default(),
+            answering: AnsweringLimits::default(),
+            asking: AskingOptions::default(),
+            outbox: OutboxLimits::default(),
+        }
+    }
+}
+
+/// What happened in a step, in the order in which it happened.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PeerEvent {
+    /// An ask has ended.
+    Asked(AskId, AskOutcome),
+    /// Nobody begins to read before the end of this message any more: the stores of partitions may merge up to there
+    /// ([`StorePartition::set_horizon`](crate::node::store_partition::StorePartition::set_horizon)).
+    HorizonRose(LogPosition),
+    /// Another node has applied another log than this one: this one reads its own again. At most once for a heartbeat and once
+    /// for a refusal of the same node, until it is found to have the same.
+    OtherLog {
+        /// Which node.
+        node: NodeId,
+        /// Up to this message the logs differ.
+        position: LogPosition,
+    },
+}
+
+/// What a node has done with its network, and what is under way.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PeerLoopStatus {
+    /// Where its horizon is, who holds it, and what others said.
+    pub horizon: HorizonStatus,
+    /// Own readers, and questions that are being answered.
+    pub readers: (usize, usize),
+    /// Questions that wait for more of the log, and those that are being answered.
+    pub answering: (usize, usize),
+    /// What became of the others.
+    pub answered: AnsweringCounts,
+    /// Own asks that are open.
+    pub asking: usize,
+    /// Nodes that said nothing when they were asked, ascending: others are asked first.
+    pub suspected: Vec<NodeId>,
+    /// Frames that wait for the network.
+    pub waiting_frames: usize,
+    /// Frames that had no room, or could not be sent.
+    pub dropped_frames: u64,
+    /// Frames of one node in the name of another.
+    pub strange_frames: u64,
+}
+
+/// A node on its network.
+#[derive(Debug)]
+pub struct PeerLoop<T, A> {
+    author: Author,
+    options: PeerOptions,
+    transport: T,
+    /// The log that was applied, as far back as anybody may read.
+    digests: DigestWindow,
+    readers: Readers,
+    horizon: Horizon,
+    answering: Answering<A>,
+    asking: Asking,
+    outbox: Outbox,
+    /// Frames of this node to itself.
+    own: VecDeque<Frame>,
+    /// The other members.
+    others: BTreeMap<NodeId, OtherMember>,
+    has_joined: bool,
+    /// Whether something was applied since the last step.
+    has_applied: bool,
+    /// The horizon that was told.
+    told: LogPosition,
+    /// Whether the last step left something to do.
+    has_more: bool,
+    dropped_frames: u64,
+    strange_frames: u64,
+}
+
+/// Another member.
+#[derive(Debug)]
+struct OtherMember {
+    /// Where it answers, as the network knows it.
+    address: Box<str>,
+    /// When it is told next how far this node is.
+    heartbeat_at: Duration,
+}
+
+impl<T: Transport, A> PeerLoop<T, A> {
+    /// The node `author`, which has applied `applied` and answers by `work`. Its partitions can be read from there on.
+    #[must_use]
+    pub fn new(author: Author, options: PeerOptions, applied: &DigestWindow, transport: T, work: A) -> Self {
+        let readers = Readers::new(applied.last());
+        Self {
+            author,
+            options,
+            transport,
+            digests: applied.clone(),
+            horizon: Horizon::new(author.node, options.horizon, readers.clone()),
+            answering: Answering::new(options.answering, readers.clone(), work),
+            asking: Asking::new(author, options.asking),
+            outbox: Outbox::new(options.outbox),
+            own: VecDeque::new(),
+            others: BTreeMap::new(),
+            has_joined: false,
+            has_applied: true,
+            told: readers.horizon(),
+            readers,
+            has_more: false,
+            dropped_frames: 0,
+            strange_frames: 0,
+        }
+    }
+
+    /// What is read on this node: transactions and queries begin here.
+    #[must_use]
+    pub fn readers(&self) -> &Readers {
+        &self.readers
+    }
+
+    /// The node has applied the next message of the log.
+    ///
+    /// # Panics
+    /// If it does not lie behind all that were applied.
+    pub fn applied(&mut self, seen: SeenLog) {
+        self.digests.push_seen(seen);
+        self.readers.applied(seen);
+        self.has_applied = true;
+    }
+
+    /// Asks whoever serves a partition. An event tells what comes of it; the next step sends the question.
+    ///
+    /// # Errors
+    /// [`AskRefusal`]; nothing is asked.
+    pub fn ask(&mut self, now: Duration, ask: Ask) -> Result<AskId, AskRefusal> {
+        self.asking.ask(now, ask)
+    }
+
+    /// Whoever asked does not wait any more: no event tells of it.
+    pub fn forget(&mut self, now: Duration, id: AskId) {
+        let mut actions = Vec::new();
+        self.asking.forget(id, &mut actions);
+        self.act(now, actions, &mut Vec::new());
+        self.has_more = true;
+    }
+
+    /// Does what is due at `now`, on the node `node`, and appends what happened to `events`.
+    pub fn step<N>(&mut self, now: Duration, node: &mut N, events: &mut Vec<PeerEvent>)
+    where
+        N: ServedPartitions + ?Sized,
+        A: AnswerQuestions<N::Store>,
+    {
+        self.has_more = false;
+        if std::mem::take(&mut self.has_applied) {
+            self.look_at_tables(now, node, events);
+        }
+        self.receive(now, node, events);
+        self.rise(now, node, events);
+        for _ in 0..OWN_ROUNDS_PER_STEP {
+            self.answer_on(now, node);
+            self.ask_on(now, node, events);
+            if self.own.is_empty() {
+                break;
+            }
+            self.receive_own(now, node, events);
+        }
+        self.say_how_far(now);
+        self.send(now);
+    }
+
+    /// When the node does something next, if its network and its work have no news before.
+    #[must_use]
+    pub fn next_step_at(&self) -> Option<Duration> {
+        let more = (self.has_more || self.has_applied || !self.own.is_empty()).then_some(Duration::ZERO);
+        let heartbeat = self.others.values().map(|other| other.heartbeat_at).min();
+        let heartbeat = heartbeat.filter(|_| self.has_joined);
+        let others = [self.answering.next_step_at(), self.asking.next_step_at(), self.outbox.next_step_at()];
+        others.into_iter().chain([more, heartbeat]).flatten().min()
+    }
+
+    /// How the node and its network are at `now`.
+    #[must_use]
+    pub fn status(&self, now: Duration) -> PeerLoopStatus {
+        PeerLoopStatus {
+            horizon: self.horizon.status(now, self.digests.last().position),
+            readers: self.readers.count(),
+            answering: self.answering.open(),
+            answered: self.answering.counts(),
+            asking: self.asking.count(),
+            suspected: self.asking.suspected(now).collect(),
+            waiting_frames: self.outbox.count(),
+            dropped_frames: self.dropped_frames,
+            strange_frames: self.strange_frames,
+        }
+    }
+
+    /// Who answers questions.
+    pub fn work_mut(&mut self) -> &mut A {
+        self.answering.work_mut()
+    }
+
+    /// Something was applied: members may have changed, and claims can be compared.
+    fn look_at_tables<N>(&mut self, now: Duration, node: &N, events: &mut Vec<PeerEvent>)
+    where
+        N: ServedPartitions + ?Sized,
+    {
+        let members = node.tables().members();
+        self.horizon.set_members(now, members.all());
+        let (own, transport) = (self.author.node, &mut self.transport);
+        self.others.retain(|other, _| {
+            let is_member = members.has(*other);
+            if !is_member {
+                transport.set_peer(*other, None);
+            }
+            is_member
+        });
+        for other in members.all().filter(|other| *other != own) {
+            let Some(address) = members.address(other) else { continue };
+            if self.others.get(&other).is_none_or(|known| *known.address != *address) {
+                self.transport.set_peer(other, Some(address));
+                self.others.insert(other, OtherMember { address: address.into(), heartbeat_at: now });
+            }
+        }
+        if members.is_current(self.author) && !std::mem::replace(&mut self.has_joined, true) {
+            self.readers.joined();
+        }
+        let others = self.horizon.applied(now, &self.digests);
+        events.extend(others.into_iter().map(other_log));
+    }
+
+    fn receive<N>(&mut self, now: Duration, node: &mut N, events: &mut Vec<PeerEvent>)
+    where
+        N: ServedPartitions + ?Sized,
+        A: AnswerQuestions<N::Store>,
+    {
+        self.receive_own(now, node, events);
+        for _ in 0..FRAMES_PER_STEP {
+            let Some(received) = self.transport.receive() else { return };
+            self.take(now, received.from, received.frame, node, events);
+        }
+        self.has_more = true;
+    }
+
+    fn receive_own<N>(&mut self, now: Duration, node: &mut N, events: &mut Vec<PeerEvent>)
+    where
+        N: ServedPartitions + ?Sized,
+        A: AnswerQuestions<N::Store>,
+    {
+        for _ in 0..FRAMES_PER_STEP {
+            let Some(frame) = self.own.pop_front() else { return };
+            self.take(now, self.author.node, frame, node, events);
+        }
+    }
+
+    /// Takes a frame of the node `from`.
+    fn take<N>(
+        &mut self,
+        now: Duration,
+        from: NodeId,
+        frame: Frame,
+        node: &mut N,
+        events: &mut Vec<PeerEvent>,
+    ) where
+        N: ServedPartitions + ?Sized,
+        A: AnswerQuestions<N::Store>,
+    {
+        let (mut replies, mut actions) = (Vec::new(), Vec::new());
+        match frame {
+            Frame::Question(question) if question.id.asker.node != from => self.strange_frames += 1,
+            Frame::Question(question) if !self.outbox.has_room(from, 0) => {
+                self.answering.refuse_as_busy(now, &question, &mut replies);
+            }
+            Frame::Question(question) => {
+                let log = ReadableLog { applied: &self.digests, horizon: self.readers.horizon() };
+                self.answering.take(now, question, &log, node, &mut replies);
+            }
+            Frame::Forget(id) if id.asker.node != from => self.strange_frames += 1,
+            Frame::Forget(id) => {
+                self.answering.forget::<N::Store>(from, id);
+                self.outbox.forget(from, id);
+            }
+            Frame::Answer(answer) => self.asking.answered(now, from, answer, &mut actions),
+            Frame::Refusal(refusal) => self.asking.refused(now, from, refusal, &mut actions),
+            Frame::Heartbeat(heartbeat) => self.hear(now, from, heartbeat, events),
+        }
+        self.reply(replies);
+        self.act(now, actions, events);
+    }
+
+    fn hear(&mut self, now: Duration, from: NodeId, heartbeat: Heartbeat, events: &mut Vec<PeerEvent>) {
+        let other = self.horizon.heard(now, from, heartbeat, &self.digests);
+        events.extend(other.map(other_log));
+    }
+
+    /// The horizon rises as far as everybody allows, and digests before it are forgotten, if the certifier has, too: nodes that
+    /// are so far behind are compared by these.
+    fn rise<N>(&mut self, now: Duration, node: &N, events: &mut Vec<PeerEvent>)
+    where
+        N: ServedPartitions + ?Sized,
+    {
+        let horizon = self.horizon.rise(now);
+        if horizon != self.told {
+            self.told = horizon;
+            events.push(PeerEvent::HorizonRose(horizon));
+            self.digests.forget_before(horizon.min(node.applied().first_again(usize::MAX)));
+        }
+    }
+
+    fn answer_on<N>(&mut self, now: Duration, node: &mut N)
+    where
+        N: ServedPartitions + ?Sized,
+        A: AnswerQuestions<N::Store>,
+    {
+        let mut replies = Vec::new();
+        let log = ReadableLog { applied: &self.digests, horizon: self.readers.horizon() };
+        self.answering.step(now, &log, node, &mut replies);
+        self.reply(replies);
+    }
+
+    fn ask_on<N>(&mut self, now: Duration, node: &N, events: &mut Vec<PeerEvent>)
+    where
+        N: ServedPartitions + ?Sized,
+    {
+        let mut actions = Vec::new();
+        self.asking.step(now, node.tables().placement(), &mut actions);
+        self.act(now, actions, events);
+    }
+
+    /// Does what asking says.
+    fn act(&mut self, now: Duration, actions: Vec<AskingAction>, events: &mut Vec<PeerEvent>) {
+        for action in actions {
+            match action {
+                AskingAction::Send(to, question) => {
+                    let (id, ends_at) = (question.id, now.saturating_add(question.patience));
+                    if self.put(to, Frame::Question(question), ends_at).is_err() {
+                        self.asking.unsent(now, id);
+                    }
+                }
+                AskingAction::Forget(to, id) => {
+                    self.outbox.forget(to, id);
+                    let forgotten = self.put(to, Frame::Forget(id), now.saturating_add(FORGET_PATIENCE));
+                    self.dropped_frames += u64::from(forgotten.is_err());
+                }
+                AskingAction::Done(id, outcome) => events.push(PeerEvent::Asked(id, outcome)),
+                AskingAction::OtherLog(node, seen) => events.push(other_log(OtherLogHeard { node, seen })),
+            }
+        }
+    }
+
+    /// Puts answers and refusals into the outbox. An answer that has no room there is refused instead.
+    fn reply(&mut self, replies: Vec<Reply>) {
+        for Reply { to, frame, ends_at } in replies {
+            let Err(frame) = self.put(to, frame, ends_at) else { continue };
+            self.dropped_frames += 1;
+            if let Frame::Answer(Answer { id, .. }) = frame {
+                let refusal = QuestionRefusal { id, reason: RefusalReason::Busy };
+                // Where that has no room either, the asker asks again.
+                let _ = self.put(to, Frame::Refusal(refusal), ends_at);
+            }
+        }
+    }
+
+    fn put(&mut self, to: NodeId, frame: Frame, ends_at: Duration) -> Result<(), Frame> {
+        if to == self.author.node {
+            self.own.push_back(frame);
+            return Ok(());
+        }
+        self.outbox.push(to, frame, ends_at)
+    }
+
+    /// Tells others how far the node is, if that is due.
+    fn say_how_far(&mut self, now: Duration) {
+        if !self.has_joined || self.others.values().all(|other| other.heartbeat_at > now) {
+            return;
+        }
+        let Some(heartbeat) = self.readers.heartbeat() else { return };
+        let frame = Frame::Heartbeat(heartbeat);
+        for (node, other) in self.others.iter_mut().filter(|(_, other)| other.heartbeat_at <= now) {
+            let wait = match self.transport.send(*node, &frame) {
+                Err(SendError::Full) => HEARTBEAT_RETRY_WAIT,
+                // Who is not known yet, or cannot be reached, is told the next time.
+                Ok(()) | Err(_) => self.options.heartbeat_interval,
+            };
+            other.heartbeat_at = now.saturating_add(wait);
+        }
+    }
+
+    fn send(&mut self, now: Duration) {
+        for unsent in self.outbox.flush(now, &mut self.transport) {
+            match unsent.frame {
+                Frame::Question(question) => {
+                    self.asking.unsent(now, question.id);
+                    self.has_more = true;
+                }
+                _ => self.dropped_frames += 1,
+            }
+        }
+    }
+}
+
+fn other_log(heard: OtherLogHeard) -> PeerEvent {
+    PeerEvent::OtherLog { node: heard.node, position: heard.seen.position }
+}
+
+#[cfg(test)]
+mod tests;

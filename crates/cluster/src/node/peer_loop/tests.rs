@@ -1,0 +1,270 @@
+//! Peer loop: two nodes on a network in memory, step by step.
+
+use super::*;
+use crate::digest::LogDigest;
+use crate::key_hash::graph_salt::GraphSalt;
+use crate::node::answering::AskedQuestion;
+use crate::node::horizon::HorizonHolder;
+use crate::record::body::RecordBody;
+use crate::record_id::RecordId;
+use crate::remote::question::{Question, QuestionId};
+use crate::tables::cluster_tables::ClusterTables;
+use crate::tables::members::Members;
+use crate::transport::memory::{MemoryNetwork, MemoryTransport, NetworkFaults};
+use evergraph_graph::id::PartitionId;
+use evergraph_graph::partition::PartitionCount;
+use evergraph_graph::timestamp::Timestamp;
+
+const PARTITION: PartitionId = PartitionId(0);
+
+fn ms(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+/// Both nodes have joined, and keep the partition.
+fn tables() -> ClusterTables {
+    let members = Members::new((0..2).map(|node| (NodeId(node), Box::<str>::from("a:1"))));
+    let mut tables = ClusterTables::new(PartitionCount::new(1).unwrap(), members, 2);
+    for node in 0..2 {
+        let id = RecordId { author: author(node), number: 1 };
+        tables.apply(id, Timestamp(u64::from(node) + 1), RecordBody::Join { address: "a:1".into() });
+    }
+    tables
+}
+
+fn author(node: u16) -> Author {
+    Author { node: NodeId(node), incarnation: 3 }
+}
+
+/// What a node has applied; its store is its number.
+struct ToyNode {
+    applied: DigestWindow,
+    tables: ClusterTables,
+    store: Option<u16>,
+}
+
+impl ServedPartitions for ToyNode {
+    type Store = u16;
+
+    fn applied(&self) -> &DigestWindow {
+        &self.applied
+    }
+
+    fn tables(&self) -> &ClusterTables {
+        &self.tables
+    }
+
+    fn proved(&mut self, _partition: PartitionId) -> Option<&u16> {
+        self.store.as_ref()
+    }
+}
+
+/// Answers at once with the store's number and what was asked.
+#[derive(Debug, Default)]
+struct Echo {
+    answered: VecDeque<(QuestionId, Result<Vec<u8>, RefusalReason>)>,
+}
+
+impl AnswerQuestions<u16> for Echo {
+    fn begin(&mut self, store: &u16, question: AskedQuestion) {
+        let answered = [&store.to_le_bytes()[..], &question.asked[..]].concat();
+        self.answered.push_back((question.id, Ok(answered)));
+    }
+
+    fn forget(&mut self, _id: QuestionId) {}
+
+    fn next_answer(&mut self) -> Option<(QuestionId, Result<Vec<u8>, RefusalReason>)> {
+        self.answered.pop_front()
+    }
+}
+
+struct Peer {
+    node: ToyNode,
+    peers: PeerLoop<MemoryTransport, Echo>,
+    events: Vec<PeerEvent>,
+}
+
+impl Peer {
+    fn new(node: u16, network: &MemoryNetwork) -> Self {
+        let applied = DigestWindow::new(SeenLog::START);
+        let options = PeerOptions::default();
+        let transport = network.connect(NodeId(node));
+        let peers = PeerLoop::new(author(node), options, &applied, transport, Echo::default());
+        let node = ToyNode { applied, tables: tables(), store: Some(node) };
+        Self { node, peers, events: Vec::new() }
+    }
+
+    fn apply(&mut self, message: u64) {
+        self.node.applied.push(GraphSalt([7; 16]), LogPosition(message), &message.to_le_bytes());
+        self.peers.applied(self.node.applied.last());
+    }
+
+    fn step(&mut self, now: u64) -> Vec<PeerEvent> {
+        self.peers.step(ms(now), &mut self.node, &mut self.events);
+        std::mem::take(&mut self.events)
+    }
+
+    fn ask(&mut self, now: u64) -> AskId {
+        let at = self.node.applied.last();
+        let ask = Ask { partition: PARTITION, at, patience: ms(1000), asked: vec![9] };
+        self.peers.ask(ms(now), ask).unwrap()
+    }
+}
+
+fn two(frames_max: usize) -> (MemoryNetwork, Peer, Peer) {
+    let network = MemoryNetwork::new(1, NetworkFaults::default(), frames_max);
+    let (a, b) = (Peer::new(0, &network), Peer::new(1, &network));
+    (network, a, b)
+}
+
+#[test]
+fn nodes_tell_each_other_how_far_they_are_and_their_horizons_follow() {
+    let (_network, mut a, mut b) = two(99);
+    (1..=20).for_each(|message| a.apply(message));
+    (1..=10).for_each(|message| b.apply(message));
+    assert_eq!(a.step(0), []);
+    assert_eq!(b.step(0), [PeerEvent::HorizonRose(LogPosition(10))]);
+    assert_eq!(a.step(1), [PeerEvent::HorizonRose(LogPosition(10))]);
+    assert_eq!(a.peers.status(ms(1)).horizon.holder, HorizonHolder::Peer(NodeId(1)));
+    assert_eq!(a.peers.next_step_at(), Some(ms(250)));
+    let reader = b.peers.readers().begin().unwrap();
+    (11..=20).for_each(|message| b.apply(message));
+    assert_eq!((b.step(250), a.step(250)), (vec![], vec![]));
+    drop(reader);
+    assert_eq!(b.step(500), [PeerEvent::HorizonRose(LogPosition(20))]);
+    assert_eq!(a.step(500), [PeerEvent::HorizonRose(LogPosition(20))]);
+    // One that falls silent.
+    a.apply(21);
+    assert_eq!(a.step(10_499), []);
+    assert_eq!(a.step(10_500), [PeerEvent::HorizonRose(LogPosition(21))]);
+}
+
+#[test]
+fn a_node_that_has_not_joined_says_nothing_and_reads_nothing() {
+    let (_network, mut a, mut b) = two(99);
+    a.node.tables = {
+        let members = Members::new((0..2).map(|node| (NodeId(node), Box::<str>::from("a:1"))));
+        ClusterTables::new(PartitionCount::new(1).unwrap(), members, 2)
+    };
+    (1..=5).for_each(|message| a.apply(message));
+    (1..=5).for_each(|message| b.apply(message));
+    a.step(0);
+    assert!(a.peers.readers().begin().is_err());
+    assert_eq!((b.step(0), a.peers.next_step_at()), (vec![], None));
+    a.node.tables = tables();
+    a.apply(6);
+    a.step(10);
+    assert_eq!(a.peers.readers().begin().unwrap().at().position, LogPosition(6));
+    assert_eq!(b.step(10), [PeerEvent::HorizonRose(LogPosition(5))]);
+}
+
+#[test]
+fn own_partitions_are_asked_in_the_same_step_and_others_over_the_network() {
+    let (_network, mut a, mut b) = two(99);
+    let own = a.ask(0);
+    let answered = |id, store| PeerEvent::Asked(id, AskOutcome::Answered(vec![store, 0, 9]));
+    assert_eq!(a.step(0), [answered(own, 0)]);
+    a.node.store = None;
+    let other = a.ask(1);
+    let mut events = Vec::new();
+    for _ in 0..3 {
+        events.extend(a.step(1));
+        assert_eq!(b.step(1), []);
+    }
+    assert_eq!(events, [answered(other, 1)], "this node does not keep it");
+    let status = (a.peers.status(ms(1)), b.peers.status(ms(1)));
+    assert_eq!((status.0.answered.not_kept, status.1.answered.answered, status.0.asking), (1, 1, 0));
+}
+
+#[test]
+fn a_full_network_holds_frames_back_and_heartbeats_go_first() {
+    let (_network, mut a, mut b) = two(3);
+    a.node.store = None;
+    for _ in 0..6 {
+        a.ask(0);
+    }
+    // The own copy refuses, then the other one is asked.
+    (0..3).for_each(|_| assert_eq!(a.step(0), []));
+    assert_eq!(a.peers.status(ms(0)).waiting_frames, 4, "two questions and the heartbeat have gone");
+    assert_eq!(a.peers.next_step_at(), Some(ms(5)));
+    let mut answered = 0;
+    for now in 1..40 {
+        b.step(5 * now);
+        answered += a.step(5 * now).len();
+    }
+    assert_eq!((answered, a.peers.status(ms(200)).waiting_frames), (6, 0));
+}
+
+#[test]
+fn nobody_asks_or_forgets_in_the_name_of_another() {
+    let (network, mut a, _b) = two(99);
+    let mut stranger = network.connect(NodeId(1));
+    let id = QuestionId { asker: author(0), number: 1 };
+    let (at, patience) = (SeenLog::START, ms(100));
+    let question = Question { id, partition: PARTITION, at, patience, asked: Vec::new() };
+    stranger.send(NodeId(0), &Frame::Question(question)).unwrap();
+    stranger.send(NodeId(0), &Frame::Forget(id)).unwrap();
+    a.step(0);
+    let status = a.peers.status(ms(0));
+    assert_eq!((status.strange_frames, status.answering, status.answered.answered), (2, (0, 0), 0));
+}
+
+#[test]
+fn an_ask_that_is_forgotten_ends_where_it_is_being_answered() {
+    let (network, mut a, _b) = two(99);
+    let mut holder = network.connect(NodeId(1));
+    a.node.store = None;
+    let id = a.ask(0);
+    (0..3).for_each(|_| assert_eq!(a.step(0), []));
+    let frames: Vec<_> = std::iter::from_fn(|| holder.receive()).map(|received| received.frame).collect();
+    let asked = frames.iter().find_map(|frame| match frame {
+        Frame::Question(question) => Some(question.id),
+        _ => None,
+    });
+    a.peers.forget(ms(1), id);
+    assert_eq!(a.step(1), []);
+    let forgotten = holder.receive().map(|received| received.frame);
+    assert_eq!(forgotten, asked.map(Frame::Forget));
+    assert_eq!(a.peers.status(ms(1)).asking, 0);
+}
+
+#[test]
+fn a_node_of_another_log_raises_an_alarm() {
+    let (network, mut a, _b) = two(99);
+    (1..=5).for_each(|message| a.apply(message));
+    let mut other = network.connect(NodeId(1));
+    let seen = SeenLog { position: LogPosition(4), digest: LogDigest([1; 16]) };
+    let heartbeat = Frame::Heartbeat(Heartbeat { applied: seen, oldest: LogPosition(4) });
+    for _ in 0..2 {
+        other.send(NodeId(0), &heartbeat).unwrap();
+    }
+    let alarm = PeerEvent::OtherLog { node: NodeId(1), position: LogPosition(4) };
+    assert_eq!(a.step(0), [alarm]);
+    assert_eq!(a.peers.status(ms(0)).horizon.horizon, LogPosition::START);
+}
+
+#[test]
+fn an_old_snapshot_is_still_known_to_be_of_this_log() {
+    let (_network, mut a, mut b) = two(99);
+    (1..=5).for_each(|message| [&mut a, &mut b].into_iter().for_each(|peer| peer.apply(message)));
+    a.step(0);
+    b.step(0);
+    let reader = a.peers.readers().begin().unwrap();
+    (6..=80).for_each(|message| [&mut a, &mut b].into_iter().for_each(|peer| peer.apply(message)));
+    // The certifier remembers less.
+    a.node.applied.forget_before(LogPosition(60));
+    b.node.applied.forget_before(LogPosition(60));
+    for now in [250, 500] {
+        a.step(now);
+        b.step(now);
+    }
+    a.node.store = None;
+    let ask = Ask { partition: PARTITION, at: reader.at(), patience: ms(100), asked: vec![] };
+    let id = a.peers.ask(ms(500), ask).unwrap();
+    let mut events = Vec::new();
+    for _ in 0..3 {
+        events.extend(a.step(500));
+        b.step(500);
+    }
+    assert_eq!(events, [PeerEvent::Asked(id, AskOutcome::Answered(vec![1, 0]))]);
+}

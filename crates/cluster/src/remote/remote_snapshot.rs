@@ -1,0 +1,334 @@
+//! Remote snapshot: a moment of a graph whose partitions other nodes keep, and what it was told of it.
+//!
+//! ```text
+//! RemoteView ── read ──> kept? ── no ──> ask what was announced, all of it, one message a partition
+//!    (one a call)          │                       └──> kept? ── no ──> ask
+//!               ahead ─────┴──> announced
+//! ```
+//!
+//! A reader reads item by item where it must, and says beforehand what it is going to read
+//! ([`View::ahead`](evergraph_storage::view::View::ahead)). Nothing is asked then: the first read that is not known asks for
+//! everything that was announced since, so that a batch takes a message a partition, and not one an item.
+
+use crate::remote::item_reads::{ItemQuestion, ItemRead};
+use crate::remote::kept_answers::KeptAnswers;
+use crate::remote::view_answer::ViewAnswer;
+use crate::remote::view_asking::{PartitionAsker, ScatteredItems, ask_all, nothing_answered};
+use crate::remote::view_question::ViewQuestion;
+use evergraph_graph::error::Result;
+use evergraph_graph::id::{GroupId, KeyId, LabelId, PartitionId};
+use evergraph_graph::index::IndexId;
+use evergraph_graph::partition::PartitionCount;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::value::Value;
+use evergraph_storage::sync::Mutex;
+use evergraph_storage::view::{GroupBits, IndexSize};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// Items that may be announced and not asked about yet; of more, the first ones are asked about together.
+const ANNOUNCED_ITEMS_MAX: usize = 1 << 16;
+/// Questions that may be announced and not asked yet.
+const ANNOUNCED_QUESTIONS_MAX: usize = 1 << 9;
+/// Answers about so few items at once are kept, announced or not.
+const KEPT_ITEMS_MAX: usize = 64;
+/// Groups that a scan asks about at once, at most.
+const SCANNED_GROUPS_MAX: usize = 64;
+/// Groups that are looked at for the next ones of a label.
+const LOOKED_AT_GROUPS_MAX: u32 = 1 << 14;
+
+/// What every node knows of a graph's division without asking, as of a snapshot or later.
+pub trait GraphMap: Send + Sync {
+    /// How many partitions the graph has.
+    fn partitions(&self) -> PartitionCount;
+
+    /// One more than the highest group that has a label, or zero.
+    fn group_count(&self) -> u32;
+
+    /// The label of a group, if it has one.
+    fn group_label(&self, group: GroupId) -> Option<LabelId>;
+
+    /// The only partition where items with `value` may be by an index, if there is one: vertices are placed by the value of
+    /// a unique property.
+    fn partition_of_value(&self, index: IndexId, value: &Value) -> Option<PartitionId>;
+}
+
+/// Limits of a remote snapshot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RemoteLimits {
+    /// Bytes of an answer; a single value may take more.
+    pub answer_bytes_max: usize,
+    /// Bytes of answers that are kept.
+    pub kept_bytes_max: usize,
+}
+
+impl Default for RemoteLimits {
+    fn default() -> Self {
+        Self { answer_bytes_max: 4 << 20, kept_bytes_max: 64 << 20 }
+    }
+}
+
+/// A graph at one timestamp, by whoever keeps its partitions. Read through [`RemoteView`](crate::remote::remote_view::RemoteView).
+///
+/// # Concurrency
+/// Any number of threads read. No lock is held while a partition is asked, so that two threads may ask for the same.
+pub struct RemoteSnapshot {
+    timestamp: Timestamp,
+    map: Arc<dyn GraphMap>,
+    asker: Arc<dyn PartitionAsker>,
+    limits: RemoteLimits,
+    kept: Mutex<KeptAnswers>,
+    announced: Mutex<AnnouncedQuestions>,
+    scan: Mutex<GroupScan>,
+}
+
+/// What is going to be read.
+#[derive(Default)]
+struct AnnouncedQuestions {
+    questions: Vec<(PartitionId, ViewQuestion)>,
+    items: usize,
+}
+
+/// How far a scan of a label's groups has asked.
+#[derive(Default)]
+struct GroupScan {
+    label: Option<LabelId>,
+    last: u32,
+    groups: usize,
+}
+
+impl RemoteSnapshot {
+    /// Reads at `timestamp`, by `asker`, which asks as of that moment.
+    #[must_use]
+    pub fn new(
+        timestamp: Timestamp,
+        map: Arc<dyn GraphMap>,
+        asker: Arc<dyn PartitionAsker>,
+        limits: RemoteLimits,
+    ) -> Self {
+        let kept = Mutex::new(KeptAnswers::new(limits.kept_bytes_max));
+        let (announced, scan) = (Mutex::default(), Mutex::default());
+        Self { timestamp, map, asker, limits, kept, announced, scan }
+    }
+
+    /// The moment that is read.
+    #[must_use]
+    pub fn timestamp(&self) -> Timestamp {
+        self.timestamp
+    }
+
+    /// How the graph is divided.
+    #[must_use]
+    pub fn map(&self) -> &dyn GraphMap {
+        &*self.map
+    }
+
+    /// The partition of a group.
+    pub(super) fn partition_of(&self, group: GroupId) -> PartitionId {
+        self.map.partitions().of_group(group)
+    }
+
+    /// All partitions.
+    pub(super) fn partitions(&self) -> impl ExactSizeIterator<Item = PartitionId> + use<> {
+        (0..self.map.partitions().get()).map(PartitionId)
+    }
+
+    /// Asks, and waits until everything is answered.
+    ///
+    /// # Errors
+    /// As [`ask_all`].
+    pub(super) fn ask(
+        &self,
+        questions: Vec<(PartitionId, ViewQuestion)>,
+    ) -> Result<Vec<(ViewQuestion, ViewAnswer)>> {
+        ask_all(&*self.asker, self.limits.answer_bytes_max, questions)
+    }
+
+    /// Asks one question.
+    ///
+    /// # Errors
+    /// As [`ask_all`].
+    pub(super) fn ask_one(&self, partition: PartitionId, question: ViewQuestion) -> Result<ViewAnswer> {
+        let answer = self.ask(vec![(partition, question)])?.pop();
+        answer.map(|(_, answer)| answer).ok_or_else(|| nothing_answered(partition))
+    }
+
+    /// Keeps an answer.
+    pub(super) fn keep(&self, question: &ViewQuestion, answer: ViewAnswer) {
+        self.kept.lock().add(question, answer);
+    }
+
+    /// What is kept, or comes if everything that was announced is asked for now.
+    pub(super) fn known<T>(&self, read: impl Fn(&KeptAnswers) -> Option<T>) -> Option<T> {
+        let found = read(&self.kept.lock());
+        if found.is_some() || !self.ask_announced() {
+            return found;
+        }
+        read(&self.kept.lock())
+    }
+
+    /// Asks for everything that was announced; whether something was. Errors are those of whoever reads it.
+    fn ask_announced(&self) -> bool {
+        let announced = std::mem::take(&mut *self.announced.lock());
+        if announced.questions.is_empty() {
+            return false;
+        }
+        if let Ok(answered) = self.ask(announced.questions) {
+            let mut kept = self.kept.lock();
+            answered.into_iter().for_each(|(question, answer)| kept.add(&question, answer));
+        }
+        true
+    }
+
+    /// Some items are going to be read, one after the other.
+    pub(super) fn announce<Q: ItemQuestion>(&self, asked: &Q, items: &[Q::Item]) {
+        let room = ANNOUNCED_ITEMS_MAX.saturating_sub(self.announced.lock().items);
+        let unknown: Vec<_> = {
+            let kept = self.kept.lock();
+            let unknown = items.iter().filter(|item| !asked.is_kept(&kept, **item));
+            unknown.take(room).map(|item| (*item, 0)).collect()
+        };
+        let scattered = self.scatter(asked, unknown.into_iter());
+        let mut announced = self.announced.lock();
+        for (partition, items) in scattered.parts {
+            if announced.questions.len() < ANNOUNCED_QUESTIONS_MAX {
+                announced.items += items.len();
+                announced.questions.push((partition, asked.question(items)));
+            }
+        }
+    }
+
+    fn scatter<Q: ItemQuestion>(
+        &self,
+        asked: &Q,
+        items: impl Iterator<Item = (Q::Item, usize)>,
+    ) -> ScatteredItems<Q::Item> {
+        ScatteredItems::of(items, |item| self.partition_of(asked.group(item)))
+    }
+
+    /// Reads items, in their order.
+    ///
+    /// # Errors
+    /// As [`ask_all`].
+    pub(super) fn read<R: ItemRead>(&self, asked: &R, items: &[R::Item]) -> Result<Vec<R::Answer>> {
+        let mut answers: Vec<Option<R::Answer>> = vec![None; items.len()];
+        if !self.fill(asked, items, &mut answers) && self.ask_announced() {
+            self.fill(asked, items, &mut answers);
+        }
+        let unknown = (0..items.len()).filter(|at| answers[*at].is_none()).map(|at| (items[at], at));
+        let ScatteredItems { parts, places } = self.scatter(asked, unknown);
+        let questions = parts.into_iter().map(|(partition, items)| (partition, asked.question(items)));
+        let answered = self.ask(questions.collect())?;
+        for ((question, answer), places) in answered.into_iter().zip(places) {
+            if items.len() <= KEPT_ITEMS_MAX {
+                self.keep(&question, answer.clone());
+            }
+            let said = asked.answers(answer);
+            for (at, place) in places {
+                answers[place] = Some(said[at].clone());
+            }
+        }
+        Ok(answers.into_iter().map(|answer| answer.expect("whatever was not known was asked for")).collect())
+    }
+
+    /// Fills in what is kept; whether nothing is left.
+    fn fill<R: ItemRead>(&self, asked: &R, items: &[R::Item], answers: &mut [Option<R::Answer>]) -> bool {
+        let kept = self.kept.lock();
+        let mut is_whole = true;
+        for (item, answer) in items.iter().zip(answers) {
+            if answer.is_none() {
+                *answer = asked.kept(&kept, *item);
+                is_whole &= answer.is_some();
+            }
+        }
+        is_whole
+    }
+
+    /// All properties of one item, page by page: `question` asks for those behind a key.
+    ///
+    /// # Errors
+    /// As [`ask_all`].
+    pub(super) fn read_map(
+        &self,
+        partition: PartitionId,
+        question: impl Fn(Option<KeyId>) -> ViewQuestion,
+    ) -> Result<Vec<(KeyId, Value)>> {
+        let (mut all, mut after) = (Vec::new(), None);
+        loop {
+            let page = self.ask_one(partition, question(after))?.into_maps().pop();
+            let page = page.ok_or_else(|| nothing_answered(partition))?;
+            let is_empty = page.entries.is_empty();
+            all.extend(page.entries);
+            if page.is_last {
+                return Ok(all);
+            }
+            if is_empty {
+                return Err(nothing_answered(partition));
+            }
+            after = all.last().map(|(key, _): &(KeyId, Value)| *key);
+        }
+    }
+
+    /// The rows of `group`, a group of `label`. Asks about those of the next groups of the label, too, if a scan comes along.
+    ///
+    /// # Errors
+    /// As [`ask_all`].
+    pub(super) fn scan_groups(&self, group: GroupId, label: LabelId) -> Result<GroupBits> {
+        let mut by_partition: BTreeMap<PartitionId, Vec<GroupId>> = BTreeMap::new();
+        for group in self.next_groups(group, label) {
+            by_partition.entry(self.partition_of(group)).or_default().push(group);
+        }
+        let mut questions = Vec::new();
+        for (partition, groups) in by_partition {
+            questions.push((partition, ViewQuestion::Groups { groups: groups.clone() }));
+            questions.push((partition, ViewQuestion::Live { groups }));
+        }
+        let answered = self.ask(questions)?;
+        let mut rows = None;
+        let mut kept = self.kept.lock();
+        for (question, answer) in answered {
+            if let (ViewQuestion::Live { groups }, ViewAnswer::Live(all)) = (&question, &answer) {
+                rows = rows.or(groups.binary_search(&group).ok().map(|at| all[at]));
+            }
+            kept.add(&question, answer);
+        }
+        rows.ok_or_else(|| nothing_answered(self.partition_of(group)))
+    }
+
+    /// `group` and those behind it that a scan reads next: more each time that it goes on.
+    fn next_groups(&self, group: GroupId, label: LabelId) -> Vec<GroupId> {
+        let mut scan = self.scan.lock();
+        let goes_on = scan.label == Some(label) && group.0 > scan.last;
+        scan.groups = if goes_on { (2 * scan.groups).min(SCANNED_GROUPS_MAX) } else { 1 };
+        let end = self.map.group_count().min(group.0.saturating_add(LOOKED_AT_GROUPS_MAX));
+        let behind = (group.0 + 1..end).map(GroupId);
+        let behind = behind.filter(|behind| self.map.group_label(*behind) == Some(label));
+        let groups: Vec<_> = std::iter::once(group).chain(behind.take(scan.groups - 1)).collect();
+        scan.label = Some(label);
+        scan.last = groups.last().map_or(group.0, |last| last.0);
+        groups
+    }
+
+    /// The sizes of all indexes, those of all partitions together.
+    ///
+    /// # Errors
+    /// As [`ask_all`].
+    pub(super) fn index_sizes(&self) -> Result<Arc<HashMap<IndexId, IndexSize>>> {
+        if let Some(sizes) = &self.kept.lock().index_sizes {
+            return Ok(Arc::clone(sizes));
+        }
+        let questions = self.partitions().map(|partition| (partition, ViewQuestion::IndexSizes));
+        let mut sizes: HashMap<IndexId, IndexSize> = HashMap::new();
+        for (_, answer) in self.ask(questions.collect())? {
+            for (index, size) in answer.into_index_sizes() {
+                let sum = sizes.entry(index).or_default();
+                sum.entries = sum.entries.saturating_add(size.entries);
+                sum.bytes = sum.bytes.saturating_add(size.bytes);
+                sum.file_bytes = sum.file_bytes.saturating_add(size.file_bytes);
+            }
+        }
+        let sizes = Arc::new(sizes);
+        self.kept.lock().index_sizes = Some(Arc::clone(&sizes));
+        Ok(sizes)
+    }
+}

@@ -1,0 +1,297 @@
+//! Members of etcd of one test's own: made, started, killed, stopped, started again, and removed when the test is over.
+
+use crate::http;
+use crate::skips::skip;
+use crate::test_log::{TestLog, wait_until};
+use evergraph_cluster::log::etcd::options::{EtcdEndpoint, EtcdOptions};
+use evergraph_storage::sync::{Mutex, MutexGuard};
+use rustix::process::{Pid, Signal, kill_process};
+use std::env;
+use std::fs::{self, OpenOptions};
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
+use tempfile::TempDir;
+
+const HOW_TO_INSTALL: &str = "the program etcd is not here: install version 3.4 or newer, on Debian and Ubuntu by \
+    `apt install etcd-server`, or name it by EVERGRAPH_ETCD";
+
+/// Kills the process `$1` when its input ends: when the process of the tests ends, however that is.
+const GUARDIAN: &str = "trap '' INT TERM HUP; cat >/dev/null; kill -KILL \"$1\"";
+
+/// Settings of every member: few messages in memory, and a quota that no test but one reaches.
+const SETTINGS: [&str; 5] = [
+    "--snapshot-count=2000",
+    "--quota-backend-bytes=268435456",
+    "--logger=zap",
+    "--log-outputs=stderr",
+    "--bcrypt-cost=4",
+];
+
+/// The test that has members: each takes memory and disk, and all of them together would hold up each other's
+/// elections.
+static TURN: LazyLock<Mutex<()>> = LazyLock::new(|| Mutex::new(()));
+
+/// How members are started.
+#[derive(Clone, Copy)]
+pub struct MemberOptions<'a> {
+    pub count: usize,
+    /// Whether they are one cluster, or one each.
+    pub clusters: Clusters,
+    pub scheme: &'a str,
+    /// Beside [`SETTINGS`], of which they replace those of the same name.
+    pub flags: &'a [String],
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Clusters {
+    One,
+    OneEach,
+}
+
+/// Members, which end with this, or with the tests' process however that ends.
+pub struct Members {
+    members: Vec<Member>,
+    folder: TempDir,
+    _turn: MutexGuard<'static, ()>,
+}
+
+struct Member {
+    url: String,
+    port: u16,
+    folder: PathBuf,
+    arguments: Vec<String>,
+    running: Option<Running>,
+}
+
+struct Running {
+    process: Child,
+    guardian: Child,
+}
+
+impl Members {
+    /// A cluster of so many members, which serves clients without TLS; `None` where there is no etcd.
+    pub fn start(count: usize) -> Option<Self> {
+        Self::start_with(&MemberOptions { count, clusters: Clusters::One, scheme: "http", flags: &[] })
+    }
+
+    /// Members with options. Those with TLS are not waited for.
+    pub fn start_with(options: &MemberOptions<'_>) -> Option<Self> {
+        let Some(program) = program() else {
+            skip(HOW_TO_INSTALL);
+            return None;
+        };
+        let turn = TURN.lock();
+        let folder = tempfile::Builder::new().prefix("evergraph-etcd-").tempdir().unwrap();
+        let ports = free_ports(2 * options.count);
+        let (clients, peers) = ports.split_at(options.count);
+        let peer_url = |at: usize| format!("http://127.0.0.1:{}", peers[at]);
+        let named = |at: usize| format!("m{at}={}", peer_url(at));
+        let all: Vec<String> = (0..options.count).map(named).collect();
+        let members = (0..options.count).map(|at| {
+            let cluster = if options.clusters == Clusters::One { all.join(",") } else { named(at) };
+            let url = format!("{}://127.0.0.1:{}", options.scheme, clients[at]);
+            let data = folder.path().join(format!("m{at}"));
+            let mut arguments = vec![
+                format!("--name=m{at}"),
+                format!("--data-dir={}", data.display()),
+                format!("--listen-client-urls={url}"),
+                format!("--advertise-client-urls={url}"),
+                format!("--listen-peer-urls={}", peer_url(at)),
+                format!("--initial-advertise-peer-urls={}", peer_url(at)),
+                format!("--initial-cluster={cluster}"),
+                format!("--initial-cluster-token=evergraph-test-{}", peers[0]),
+            ];
+            let name = |setting: &str| setting.split('=').next().map(str::to_owned);
+            let is_replaced = |setting: &str| options.flags.iter().any(|flag| name(flag) == name(setting));
+            let kept = SETTINGS.iter().filter(|setting| !is_replaced(setting));
+            arguments.extend(kept.map(|setting| (*setting).to_owned()));
+            arguments.extend_from_slice(options.flags);
+            Member { url, port: clients[at], folder: data, arguments, running: None }
+        });
+        let mut members = Self { members: members.collect(), folder, _turn: turn };
+        for member in &mut members.members {
+            member.run(&program);
+        }
+        if options.scheme == "http" {
+            (0..options.count).for_each(|at| members.wait(at));
+        }
+        Some(members)
+    }
+
+    /// How a log uses all of them, those that were named first before the others.
+    pub fn options(&self, first: &[usize]) -> EtcdOptions {
+        let others = (0..self.members.len()).filter(|at| !first.contains(at));
+        self.options_of(&first.iter().copied().chain(others).collect::<Vec<_>>())
+    }
+
+    /// How a log uses some of them.
+    pub fn options_of(&self, members: &[usize]) -> EtcdOptions {
+        let endpoints = members.iter().map(|at| self.members[*at].url.parse::<EtcdEndpoint>().unwrap());
+        EtcdOptions::new(endpoints.collect(), "evergraph/test")
+    }
+
+    /// A log that uses all of them, from the first on.
+    pub fn log(&self) -> TestLog {
+        TestLog::open(self.options(&[]))
+    }
+
+    /// The port for clients of a member.
+    pub fn port(&self, at: usize) -> u16 {
+        self.members[at].port
+    }
+
+    /// Which member leads.
+    pub fn leader(&self) -> usize {
+        let leads = |member: &Member| {
+            let metrics = http::get(member.port, "/metrics").unwrap_or_default();
+            metrics.lines().any(|line| line == "etcd_server_is_leader 1")
+        };
+        let mut found = None;
+        wait_until("a member leads", || {
+            found = self.members.iter().position(leads);
+            found.is_some()
+        });
+        found.unwrap()
+    }
+
+    /// Kills a member as a power cut of its machine would; what it wrote stays.
+    pub fn kill(&mut self, at: usize) {
+        self.members[at].kill();
+    }
+
+    /// Starts a member that was killed, and waits until it serves.
+    pub fn start_again(&mut self, at: usize) {
+        let program = program().expect("it was found before");
+        self.members[at].run(&program);
+        self.wait(at);
+    }
+
+    /// Stops a member: it keeps its sockets, and says nothing.
+    pub fn pause(&self, at: usize) {
+        self.members[at].signal(Signal::STOP);
+    }
+
+    /// Lets a stopped member go on.
+    pub fn resume(&self, at: usize) {
+        self.members[at].signal(Signal::CONT);
+    }
+
+    /// Copies the data of a member, which is not running.
+    pub fn copy_data(&self, at: usize) -> PathBuf {
+        let copy = self.folder.path().join(format!("copy of m{at}"));
+        copy_folder(&self.members[at].folder, &copy);
+        copy
+    }
+
+    /// Puts a copy in place of the data of a member, which is not running.
+    pub fn restore_data(&self, at: usize, copy: &Path) {
+        fs::remove_dir_all(&self.members[at].folder).unwrap();
+        copy_folder(copy, &self.members[at].folder);
+    }
+
+    /// Waits until a member serves, by itself.
+    fn wait(&self, at: usize) {
+        let mut log = TestLog::open(self.options_of(&[at]));
+        let mut last = String::new();
+        wait_until("a member serves", || match log.end() {
+            Ok(_) => true,
+            Err(error) => {
+                last = error.to_string();
+                assert!(!self.has_ended(at), "{last}\n{}", self.said(at));
+                false
+            }
+        });
+    }
+
+    fn has_ended(&self, at: usize) -> bool {
+        let process = self.members[at].running.as_ref().map(|running| Pid::from_child(&running.process));
+        // One that ended and was not waited for is a zombie, whose command line is empty.
+        process.is_none_or(|id| {
+            let path = format!("/proc/{}/cmdline", id.as_raw_nonzero());
+            fs::read(path).is_ok_and(|line| line.is_empty())
+        })
+    }
+
+    /// The end of what a member wrote.
+    fn said(&self, at: usize) -> String {
+        let said = fs::read_to_string(self.members[at].log_path()).unwrap_or_default();
+        let lines: Vec<&str> = said.lines().rev().take(20).collect();
+        lines.into_iter().rev().collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Member {
+    fn log_path(&self) -> PathBuf {
+        self.folder.with_extension("log")
+    }
+
+    fn run(&mut self, program: &Path) {
+        let output = || OpenOptions::new().create(true).append(true).open(self.log_path()).unwrap();
+        let mut command = Command::new(program);
+        // Without variables that set what flags leave open. Ctrl-C at a terminal is for the tests, which end it
+        // themselves.
+        command.args(&self.arguments).env_clear().process_group(0);
+        command.stdin(Stdio::null()).stdout(output()).stderr(output());
+        let process = command.spawn().unwrap();
+        let guardian = Command::new("sh")
+            .args(["-c", GUARDIAN, "guardian", &process.id().to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        self.running = Some(Running { process, guardian });
+    }
+
+    fn kill(&mut self) {
+        if let Some(Running { mut process, mut guardian }) = self.running.take() {
+            // The guardian first: later the number may be another process'.
+            for process in [&mut guardian, &mut process] {
+                process.kill().unwrap();
+                process.wait().unwrap();
+            }
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        let running = self.running.as_ref().expect("it runs");
+        kill_process(Pid::from_child(&running.process), signal).unwrap();
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn program() -> Option<PathBuf> {
+    if let Some(named) = env::var_os("EVERGRAPH_ETCD") {
+        return Some(named.into());
+    }
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|folder| folder.join("etcd")).find(|program| program.is_file())
+}
+
+fn free_ports(count: usize) -> Vec<u16> {
+    // All at once, so that they differ.
+    let bound: Vec<_> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    bound.iter().map(|listener| listener.local_addr().unwrap().port()).collect()
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_folder(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}

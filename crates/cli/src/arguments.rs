@@ -43,13 +43,14 @@ Examples:
 Settings:
   Every option that does not name a file (and every option of serve) can also be
   set by a variable, such as EVERGRAPH_THREADS or EVERGRAPH_IMPORT_DELIMITER, or
-  in evergraph.toml in this folder or in ~/.config/evergraph. The command line overrides variables, and
-  variables override files; --no-SWITCH turns off a switch that is on there.
-  --print-config shows all settings and where each comes from.
+  in evergraph.toml in this folder or in ~/.config/evergraph. The command line
+  overrides variables, and variables override files; --no-SWITCH turns off a
+  switch that is on there. --print-config shows all settings and where each
+  comes from.
 
 Exit codes:
   0  done
-  2  invalid     the request is invalid: the message says why; a replica has paused
+  2  invalid     the request is invalid, as the message says; a replica has paused
   3  not_found   a file, database or name does not exist
   4  conflict    another transaction committed first: run it again
   5  corrupt     stored data is damaged, or check found damage

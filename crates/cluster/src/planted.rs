@@ -129,6 +129,10 @@ pub enum Bug {
     StalledStateSaved,
     /// A partition whose store failed is read.
     FailedPartitionAnswers,
+    /// Work on an answer goes on though nobody waits for it.
+    ForgottenWorkGoesOn,
+    /// Whoever reads does not learn of groups that the log has given a label.
+    NewGroupsUnpublished,
     /// A question is answered before everything that its snapshot sees was applied.
     AnsweredTooSoon,
     /// A question is answered though versions that its snapshot sees were merged away.

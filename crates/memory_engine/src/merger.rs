@@ -166,7 +166,7 @@ impl Merger {
         self.is_overdue(segment) && segment.is_worth_merging(timeline.merge_limit())
     }
 
-    /// Merges `segment` for a writer if it is overdue still when the writer's turn comes; whether it did.
+    /// Merges `segment` for a writer if it needs that still when the writer's turn comes; whether it did.
     pub fn help<B: Body>(&self, timeline: &Timeline, segment: &Arc<Segment<B>>) -> bool
     where
         Job: for<'a> From<&'a Arc<Segment<B>>>,
@@ -174,7 +174,7 @@ impl Merger {
         let WriterMergeSlots(places) = &self.helping;
         // Writers of one segment wait for one place: one merges, the others find it done.
         let _place = places[Arc::as_ptr(segment).addr() / size_of::<Segment<B>>() % places.len()].lock();
-        self.is_overdue(segment) && self.merge(timeline, &Job::from(segment))
+        self.needs_help(timeline, segment) && self.merge(timeline, &Job::from(segment))
     }
 
     /// Merges one segment now, if what it holds is readable; whether it did.

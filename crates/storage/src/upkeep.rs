@@ -137,10 +137,14 @@ impl<E: DurableEngine> Upkeep<E> {
         };
         let made = store.engine().checkpoint(&sources, progress)?;
         let covered = made.covered_through;
-        // Beyond the horizon nothing is covered.
-        let is_held = store.own_groups().is_some() && covered < published;
-        let frames = if is_held { self.marks.lock().forget_before(covered) } else { frames };
-        self.frames_at_checkpoint.store(frames, Ordering::Relaxed);
+        if store.own_groups().is_some() {
+            let known = self.marks.lock().forget_before(covered);
+            // Beyond the horizon nothing is covered.
+            let frames = if covered < published { known } else { frames };
+            self.frames_at_checkpoint.store(frames, Ordering::Relaxed);
+        } else {
+            self.frames_at_checkpoint.store(frames, Ordering::Relaxed);
+        }
         let mut state = self.state.lock();
         state.checkpoints += 1;
         state.covered_through = made.covered_through;
@@ -200,11 +204,20 @@ impl<E: DurableEngine> Upkeep<E> {
         }
     }
 
+    /// Notes how far the log of a partition is.
+    fn mark_log(&self) {
+        // The log first: what is published then is no less, but for a commit that is being applied.
+        let frames = self.store.log().frame_bytes();
+        self.marks.lock().note(self.store.timeline().published(), frames);
+    }
+
     /// Fills indexes that commits of a partition have created, until a checkpoint is due: but some groups each time.
     fn fill_indexes(&self) {
         let mut groups = 0;
         let mut goes_on = || {
             groups += 1;
+            // A scan may take long, and whether a checkpoint is due is told by marks.
+            self.mark_log();
             !self.closing.load(Ordering::Acquire) && (groups <= FILLED_GROUPS_MIN || !self.is_due())
         };
         loop {
@@ -228,9 +241,7 @@ impl<E: DurableEngine> Upkeep<E> {
     pub fn look(&self) {
         self.store.collect_indexes();
         if self.store.own_groups().is_some() {
-            // The log first: what is published then is no less.
-            let frames = self.store.log().frame_bytes();
-            self.marks.lock().note(self.store.timeline().published(), frames);
+            self.mark_log();
             self.fill_indexes();
         }
         let skip = self.looks_to_skip.load(Ordering::Relaxed).saturating_sub(1);
@@ -259,11 +270,14 @@ struct LogMarks {
     marks: VecDeque<(Timestamp, u64)>,
     /// Bytes from one to the next, at least.
     step_bytes: u64,
+    /// The same, while there are few.
+    step_bytes_min: u64,
 }
 
 impl LogMarks {
     fn new(published: Timestamp, frame_bytes: u64, step_bytes: u64) -> Self {
-        Self { marks: VecDeque::from([(published, frame_bytes)]), step_bytes: step_bytes.max(1) }
+        let (marks, step_bytes) = (VecDeque::from([(published, frame_bytes)]), step_bytes.max(1));
+        Self { marks, step_bytes, step_bytes_min: step_bytes }
     }
 
     /// The log has `frame_bytes` of frames, and these are published.
@@ -292,6 +306,9 @@ impl LogMarks {
     fn forget_before(&mut self, timestamp: Timestamp) -> u64 {
         let Some(place) = self.place(timestamp) else { return 0 };
         self.marks.drain(..place);
+        if self.marks.len() < LOG_MARKS_MAX / 4 {
+            self.step_bytes = self.step_bytes_min;
+        }
         self.marks[0].1
     }
 
@@ -333,5 +350,7 @@ mod tests {
             let found = marks.through(T(at));
             assert!(found <= at && at - found <= 2 * marks.step_bytes, "{found} bytes through {at}");
         }
+        marks.forget_before(T(end));
+        assert_eq!((marks.marks.len(), marks.step_bytes), (1, 1), "few are close to each other again");
     }
 }

@@ -206,7 +206,15 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["transport::interface"],
             &["transport"],
             // What a node does with its network stands above both.
-            &["node::answering", "node::horizon", "node::outbox", "node::peer_loop", "node::readers"],
+            &[
+                "node::answer_workers",
+                "node::answering",
+                "node::horizon",
+                "node::outbox",
+                "node::peer_loop",
+                "node::readers",
+                "node::shared_tables",
+            ],
             &["node::node_asker", "node::node_thread", "node::owned_node"],
         ],
     ),

@@ -28,12 +28,19 @@ Examples:
   evergraph backup wss://ann@graph.example/social backups/monday
 
 All checksums are verified while the files are copied, and the finished copy is
-checked. A backup is complete or absent: after Ctrl-C or an error the partial copy is
-removed. A partial copy that a crash leaves behind cannot be opened, and the next
-backup to the same folder replaces it. A program that has the database open can back it up
-without closing it: Database::backup. By the URL of a server, the server makes the copy beside
-readers and writers, and this command fetches it; that needs the role admin, and a server that
-was started with --spool or --root. Ctrl-C cancels the job there as well.";
+checked. A backup is complete or absent: after Ctrl-C or an error the partial
+copy is removed. A partial copy that a crash leaves behind cannot be opened, and
+the next backup to the same folder replaces it.
+
+Beside a writer:
+  While another process has the database open to write, whatever its engine, the
+  backup is refused (exit code 8). The program that has it open can back it up
+  without closing it: db.backup() in Python, Database::backup in Rust.
+
+A URL:
+  The server makes the copy beside readers and writers, and this command fetches
+  it; that needs the role admin, and a server that was started with --spool or
+  --root. Ctrl-C cancels the job there as well.";
 
 /// Arguments of `evergraph backup`.
 #[derive(Args, Debug)]

@@ -32,13 +32,19 @@ Examples:
 What is verified:
   The checksums of all files; the order of all lists; that every edge is in the
   lists of both its ends, and both exist; that indexes contain what a scan
-  finds. If anything is damaged, the exit code is 5. Nothing is repaired: restore
-  a backup, or save what verifies to a new database with `evergraph salvage`.
+  finds. If anything is damaged, the exit code is 5. Nothing is repaired:
+  restore a backup, or save what verifies to a new database with
+  `evergraph salvage`.
+
+Beside a writer:
+  While another process has the database open to write, whatever its engine, the
+  check is refused (exit code 8): a program can check the graph that it has open,
+  db.check() in Python and Database::check in Rust, and a server by its URL.
 
 A URL:
   The server checks the graph of a snapshot that it has open, beside readers and
-  writers, and not the files: for these, check a backup. Ctrl-C cancels the check
-  there. It needs the role admin on the database.";
+  writers, and not the files: for these, check a backup. Ctrl-C cancels the
+  check there. It needs the role admin on the database.";
 
 /// Arguments of `evergraph check`.
 #[derive(Args, Debug)]

@@ -22,9 +22,10 @@ Examples:
   evergraph checkpoint social.eg --quiet && du -sh social.eg
   evergraph checkpoint wss://ann@graph.example/social
 
-An open database makes checkpoints by itself as its log grows. This command makes
-the next opening as fast, and the folder as small, as possible. By the URL of a server it
-is a job there, beside readers and writers, which needs the role admin.";
+An open database makes checkpoints by itself as its log grows. This command
+makes the next opening as fast, and the folder as small, as possible. By the URL
+of a server it is a job there, beside readers and writers, which needs the role
+admin.";
 
 /// Arguments of `evergraph checkpoint`.
 #[derive(Args, Debug)]

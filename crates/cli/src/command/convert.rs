@@ -28,14 +28,18 @@ with the same ids, and commits go on counting. The old database is not changed:
 remove it when you no longer need it.
 
 Which engine:
-  memory  Graph in memory, log and checkpoints on disk: the fastest, as long as it fits.
-  disk    Graph in files, memory below --memory-limit: for graphs larger than memory.
-  mapped  Graph in mapped files, read where it lies: for graphs that fit in memory and
-          are opened often, or read by several processes.
+  memory  Graph in memory, log and checkpoints on disk: the fastest, as long as
+          it fits.
+  disk    Graph in files, memory below --memory-limit: for graphs larger than
+          memory.
+  mapped  Graph in mapped files, read where it lies: for graphs that fit in
+          memory and are opened often, or read by several processes.
 
-A conversion reads the graph once, and checks the new database. It is complete or
-absent: after Ctrl-C or an error what was written is removed. What a crash leaves
-behind cannot be opened, and the next conversion to the same folder replaces it.";
+A conversion reads the graph once, and checks the new database. It is complete
+or absent: after Ctrl-C or an error what was written is removed. What a crash
+leaves behind cannot be opened, and the next conversion to the same folder
+replaces it. While another process has the database open to write, whatever its
+engine, the conversion is refused (exit code 8).";
 
 /// Arguments of `evergraph convert`.
 #[derive(Args, Debug)]

@@ -44,11 +44,12 @@ Examples:
   evergraph demo replica --json
 
 What happens:
-  It starts a PostgreSQL of its own in a temporary folder, on a free port of this
-  machine, fills a shop, proposes a mapping from its keys, and starts itself again to
-  follow the shop while customers buy. Gremlin and PageRank run on the live graph.
-  Then it kills that process with SIGKILL, starts it again, and compares every vertex,
-  edge and property with SQL. The last line has counts, freshness, and \"equal\";
+  It starts a PostgreSQL of its own in a temporary folder, on a free port of
+  this machine, fills a shop, proposes a mapping from its keys, and starts
+  itself again to follow the shop while customers buy. Gremlin and PageRank run
+  on the live graph. Then it kills that process with SIGKILL, starts it again,
+  and compares every vertex, edge and property with SQL. The last line has
+  counts, freshness, and \"equal\";
   otherwise the exit code is 5. It needs PostgreSQL's programs, version 14 or newer
   (apt install postgresql), and, as root, their user postgres.";
 

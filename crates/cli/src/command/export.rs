@@ -37,8 +37,9 @@ Formats:
   graphson  .json .graphson: GraphSON 3, a vertex per line, as TinkerPop reads it
   graphml   .graphml .xml
   edgelist  .e .el .edges .txt: pairs of ids; in a folder, a list of vertices, too
-Without --format the output's ending decides; a name without an ending is a folder of CSV files.
-With --format edgelist or --format csv any other name is a folder, too.
+Without --format the output's ending decides; a name without an ending is a
+folder of CSV files. With --format edgelist or --format csv any other name is a
+folder, too.
 
 The files are one consistent snapshot, and the export is complete or absent.
 What a format cannot carry is listed at the end, and in docs/guide/export.md.

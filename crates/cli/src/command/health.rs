@@ -26,8 +26,9 @@ What it does:
   /readyz, of an older version, counts as ready.
 
 Exit codes:
-  0 it is ready, or ready but degraded, as with a full disk; 1 it answers and is not ready, for the reason that is printed;
-  7 nobody answers; 6 no answer within --timeout. Others: evergraph help.";
+  0 it is ready, or ready but degraded, as with a full disk; 1 it answers and is
+  not ready, for the reason that is printed; 7 nobody answers; 6 no answer
+  within --timeout. Others: evergraph help.";
 
 /// The exit code if the server answers and is not ready.
 const NOT_READY: u8 = 1;

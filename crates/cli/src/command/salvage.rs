@@ -33,13 +33,16 @@ Examples:
   evergraph salvage social.eg saved.eg --report missing.jsonl
   evergraph salvage social.eg saved.eg --json | jq '.missing[] | .problem'
 
-The damaged database is not changed. Everything in the new one comes from bytes whose
-checksum is correct; an edge that is damaged on one side is taken from the other. Ids,
-names, types and indexes stay the same. Commits of the log are recovered up to the
-first missing one.
+The damaged database is not changed. Everything in the new one comes from bytes
+whose checksum is correct; an edge that is damaged on one side is taken from the
+other. Ids, names, types and indexes stay the same. Commits of the log are
+recovered up to the first missing one.
 
-If anything is missing, the exit code is 9. Each line of --report is a JSON object that
-says where it was, what it was, and how much of it is missing.";
+While another process has the database open to write, whatever its engine, the
+salvage is refused (exit code 8).
+
+If anything is missing, the exit code is 9. Each line of --report is a JSON
+object that says where it was, what it was, and how much of it is missing.";
 
 /// Arguments of `evergraph salvage`.
 #[derive(Args, Debug)]

@@ -48,9 +48,10 @@ Examples:
 
 Drivers of Apache TinkerPop 3.8 connect to ws://127.0.0.1:8182/gremlin by
 WebSocket, unchanged. A driver names a database, such as social.eg, as social or
-g_social; g is the first DB, or the only open one of a root. Without --users every
-program on this machine can read and write all of them. An address that other machines reach needs --users (see
-evergraph help user), --tls-certificate and --tls-key.
+g_social; g is the first DB, or the only open one of a root. Without --users
+every program on this machine can read and write all of them. An address that
+other machines reach needs --users (see evergraph help user), --tls-certificate
+and --tls-key.
 
 Changes of the users file take effect within a second. SIGHUP reads users and
 certificates again, and opens the audit log again.
@@ -66,8 +67,8 @@ after a pause:
 
 Ctrl-C or SIGTERM ends the server: new requests are refused, those that run are
 finished within --stop-grace, open transactions are rolled back, and the
-databases are closed behind a checkpoint. A second signal ends it at once; nothing
-that was acknowledged is lost.
+databases are closed behind a checkpoint. A second signal ends it at once;
+nothing that was acknowledged is lost.
 
 A service keeps its options in a settings file (--config FILE), without dashes:
 
@@ -80,7 +81,8 @@ A service keeps its options in a settings file (--config FILE), without dashes:
   log-format = \"json\"
 
 --print-config shows all of them. The log is written to standard error. Started
-by systemd (Type=notify), the server tells it when it is ready, reloads or stops.";
+by systemd (Type=notify), the server tells it when it is ready, reloads or
+stops.";
 
 /// How often the end is looked for.
 const END_INTERVAL: Duration = Duration::from_millis(20);

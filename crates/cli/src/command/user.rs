@@ -31,7 +31,8 @@ for one database, by its name: social for social.eg. The roles are:
   writer   reads and writes
   admin    administers the database as well
 
-On '*', which is every database, those created later included, a user can be admin.
+On '*', which is every database, those created later included, a user can be
+admin.
 
 A server reads the file again within a second: whoever is removed, or has a new
 password, is disconnected, and roles hold from the next request on.";

@@ -21,7 +21,7 @@ use crate::node::apply::Applier;
 use crate::node::node_loop::NodeLoop;
 use crate::node::partition_store::PartitionStore;
 use crate::node::readers::{OpenReader, Readers};
-use crate::record_id::NodeId;
+use crate::record_id::{Author, NodeId};
 use crate::remote::admission::{Admitted, ReadableLog, WaitingLimits, WaitingQuestions};
 use crate::remote::question::{
     Answer, CONTENT_BYTES_MAX, Question, QuestionId, QuestionRefusal, RefusalReason,
@@ -46,6 +46,12 @@ pub trait ServedPartitions {
     /// The store of a partition, in which a snapshot may begin at the end of any message that the node has applied; `None` if it
     /// answers nothing, as [`Applier::proved`] has it.
     fn proved(&mut self, partition: PartitionId) -> Option<&Self::Store>;
+
+    /// Whether this process has joined as `author`. The table of members alone cannot tell it from another process that has
+    /// joined as the same: an owner that knows which record it joined by says so.
+    fn has_joined(&self, author: Author) -> bool {
+        self.tables().members().is_current(author)
+    }
 }
 
 /// Answers questions about the partitions of a node, whose stores are `P`.
@@ -56,7 +62,8 @@ pub trait ServedPartitions {
 /// what they answer out of a queue, and wakes the thread of the node.
 pub trait AnswerQuestions<P> {
     /// Begins to answer. Whatever is read from `store` is read at the end of the message `question.at`: a snapshot there can be
-    /// taken now, and at any later time until the question is answered.
+    /// taken now, and at any later time until the question is answered. A store that was opened or copied later than that
+    /// refuses it as a conflict: the answer is [`RefusalReason::TooOld`] then, and another copy is asked.
     ///
     /// Each question is answered once, or refused, even if it is forgotten meanwhile.
     fn begin(&mut self, store: &P, question: AskedQuestion);
@@ -381,6 +388,10 @@ impl<P: PartitionStore, L: SharedLog> ServedPartitions for NodeLoop<P, L> {
 
     fn proved(&mut self, partition: PartitionId) -> Option<&P> {
         Self::proved(self, partition)
+    }
+
+    fn has_joined(&self, _author: Author) -> bool {
+        self.is_member()
     }
 }
 

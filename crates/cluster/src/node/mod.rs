@@ -21,12 +21,15 @@
 //! - [`horizon`]: the oldest one that it keeps readable, from what nodes tell each other
 //! - [`outbox`]: frames that wait for the network
 //! - [`answering`]: questions of others, from when they come until their answers go
+//! - [`answer_workers`]: the threads that answer them
+//! - [`shared_tables`]: what follows from the log, for whoever reads or coordinates on this node
 //! - [`peer_loop`]: the network, as one thread of a node drives it
 //! - [`node_thread`]: the thread that owns a node, and how others reach it
 //! - [`owned_node`]: a node on its log and its network, as that thread steps both
 //! - [`node_asker`]: asks for a reader through that thread, and waits
 //! - [`node_loop`]: the log, its reader and its packer, as one thread of a node drives them
 
+pub mod answer_workers;
 pub mod answering;
 pub mod apply;
 pub mod apply_error;
@@ -44,4 +47,5 @@ pub mod partition_store;
 pub mod peer_loop;
 pub mod readers;
 pub mod replicated_state;
+pub mod shared_tables;
 pub mod store_partition;

@@ -211,16 +211,45 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
     /// # Errors
     /// [`NodePushError`]. The record was not taken.
     pub fn push(&mut self, body: RecordBody, now: Duration) -> Result<RecordId, NodePushError> {
+        let id = RecordId { author: self.author, number: self.records + 1 };
+        self.push_reserved(id, body, now)?;
+        self.records = id.number;
+        Ok(id)
+    }
+
+    /// Gives an id to a record that is sent later: parts that are sent ahead of their transaction name its record.
+    ///
+    /// # Errors
+    /// As [`NodeLoop::push`], but for those of the packer.
+    pub fn reserve(&mut self) -> Result<RecordId, NodePushError> {
+        self.check_writes()?;
+        self.records += 1;
+        Ok(RecordId { author: self.author, number: self.records })
+    }
+
+    /// As [`NodeLoop::push`], with an id that [`NodeLoop::reserve`] gave for this record.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn push_reserved(
+        &mut self,
+        id: RecordId,
+        body: RecordBody,
+        now: Duration,
+    ) -> Result<(), NodePushError> {
+        self.check_writes()?;
+        let record = Record { number: id.number, body };
+        self.packer.push(&record, now).map_err(NodePushError::Packer)
+    }
+
+    /// Whether the node may write.
+    fn check_writes(&self) -> Result<(), NodePushError> {
         match self.phase {
-            MemberPhase::Member => {}
-            MemberPhase::Joining(_) if planted(Bug::PushedBeforeJoined) => {}
-            MemberPhase::Joining(_) => return Err(NodePushError::Joining),
-            MemberPhase::Stopped => return Err(NodePushError::Stopped),
+            MemberPhase::Member => Ok(()),
+            MemberPhase::Joining(_) if planted(Bug::PushedBeforeJoined) => Ok(()),
+            MemberPhase::Joining(_) => Err(NodePushError::Joining),
+            MemberPhase::Stopped => Err(NodePushError::Stopped),
         }
-        let number = self.records + 1;
-        self.packer.push(&Record { number, body }, now).map_err(NodePushError::Packer)?;
-        self.records = number;
-        Ok(RecordId { author: self.author, number })
     }
 
     /// Asks for the end of the log: an event tells it.

@@ -2,24 +2,35 @@
 //!
 //! ```text
 //! step   node_loop ── applied ──> peer_loop ── answers ──> whoever asked
-//!                                     ├── horizon ──> stores: merges may go up to there
-//!                                     └── another log ──> node_loop: the log is read again
+//!          │    │                     ├── horizon ──> stores: merges may go up to there
+//!          │    │                     └── another log ──> node_loop: the log is read again
+//!          │    └── tables, for whoever reads here
+//!          └── what became of records ──> whoever coordinates here
 //! ```
+//!
+//! The tables of a message are published before anybody learns what became of its records: whoever begins to read after a commit
+//! of its own sees it.
 //!
 //! What an operator should know of goes to a [`NodeListener`]. When the log stops the node, its thread ends: nobody is answered
 //! from a node that may have applied another log than others.
 
-use crate::log::shared_log::SharedLog;
+use crate::certification::outcome::Refusal;
+use crate::log::shared_log::{EndId, LogError, SharedLog};
 use crate::log_position::LogPosition;
 use crate::node::answering::AnswerQuestions;
-use crate::node::node_loop::{NodeError, NodeEvent, NodeLoop};
+use crate::node::node_loop::{NodeError, NodeEvent, NodeLoop, NodePushError};
 use crate::node::node_thread::{NodeStep, ThreadedNode};
 use crate::node::partition_store::PartitionStore;
 use crate::node::peer_loop::{PeerEvent, PeerLoop};
+use crate::node::replicated_state::AppliedRecord;
+use crate::node::shared_tables::{SharedTables, TablesPublisher};
 use crate::node::store_partition::StorePartition;
-use crate::record_id::NodeId;
+use crate::record::body::RecordBody;
+use crate::record::transaction_part::TransactionPart;
+use crate::record_id::{NodeId, RecordId};
 use crate::remote::asking::{Ask, AskId, AskOutcome, AskRefusal};
 use crate::transport::interface::Transport;
+use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::durable_engine::DurableEngine;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -70,19 +81,79 @@ pub trait AskingNode: ThreadedNode {
     fn forget(&mut self, now: Duration, id: AskId);
 }
 
+/// Who waits for what becomes of a record. Dropped without being called, nobody knows: the node has stopped.
+pub type DecisionCallback = Box<dyn FnOnce(AppliedRecord) + Send>;
+
+/// Who waits for the end of the log. Dropped without being called, nobody knows: the node has stopped.
+pub type EndCallback = Box<dyn FnOnce(Result<LogPosition, LogError>) + Send>;
+
+/// A node that appends records for whoever coordinates. Its callbacks are called by the thread of the node: they must not wait.
+pub trait CoordinatingNode: AskingNode {
+    /// Sends a record, as [`NodeLoop::push`].
+    ///
+    /// # Errors
+    /// As there; the callback is dropped.
+    fn push(
+        &mut self,
+        now: Duration,
+        body: RecordBody,
+        callback: DecisionCallback,
+    ) -> Result<RecordId, NodePushError>;
+
+    /// Gives an id to a record that is sent later, as [`NodeLoop::reserve`].
+    ///
+    /// # Errors
+    /// As there.
+    fn reserve(&mut self) -> Result<RecordId, NodePushError>;
+
+    /// Sends a record with such an id, as [`NodeLoop::push_reserved`].
+    ///
+    /// # Errors
+    /// As there; the callback is dropped.
+    fn push_reserved(
+        &mut self,
+        now: Duration,
+        id: RecordId,
+        body: RecordBody,
+        callback: DecisionCallback,
+    ) -> Result<(), NodePushError>;
+
+    /// Nobody waits any more for what becomes of the record: the callback is dropped.
+    fn forget_record(&mut self, id: RecordId);
+
+    /// Why a transaction that reads at `since` would be refused if its record came next, whose parts are all in `part`.
+    fn would_refuse(&self, since: Timestamp, part: &TransactionPart) -> Option<Refusal>;
+
+    /// Asks where the log ends: at or behind everything that was acknowledged before.
+    fn ask_for_end(&mut self, callback: EndCallback);
+}
+
 /// A node, as one thread owns it.
 pub struct OwnedNode<P, L, T, A> {
     node: NodeLoop<P, L>,
     peers: PeerLoop<T, A>,
     listener: Box<dyn NodeListener>,
+    tables: TablesPublisher,
     callbacks: BTreeMap<AskId, AskCallback>,
+    decisions: BTreeMap<RecordId, DecisionCallback>,
+    ends: BTreeMap<EndId, EndCallback>,
 }
 
-impl<P, L, T, A> OwnedNode<P, L, T, A> {
+impl<P: PartitionStore, L: SharedLog, T, A> OwnedNode<P, L, T, A> {
     /// Of its two loops, which have applied the same.
     #[must_use]
     pub fn new(node: NodeLoop<P, L>, peers: PeerLoop<T, A>, listener: Box<dyn NodeListener>) -> Self {
-        Self { node, peers, listener, callbacks: BTreeMap::new() }
+        let tables = TablesPublisher::new(node.applier().state());
+        let (callbacks, decisions, ends) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { node, peers, listener, tables, callbacks, decisions, ends }
+    }
+}
+
+impl<P, L, T, A> OwnedNode<P, L, T, A> {
+    /// What the other threads of the node know of its tables.
+    #[must_use]
+    pub fn tables(&self) -> &SharedTables {
+        self.tables.tables()
     }
 
     /// The node on its log.
@@ -106,13 +177,36 @@ where
     fn step_log(&mut self, now: Duration) -> Result<(), NodeError> {
         let mut events = Vec::new();
         let stepped = self.node.step(now, &mut events);
+        let messages = events.iter().filter_map(|event| match event {
+            NodeEvent::Applied(message) => Some(message),
+            _ => None,
+        });
+        self.tables.publish(self.node.applier().state(), messages);
         for event in events {
-            if let NodeEvent::Applied(message) = &event {
-                self.peers.applied(message.seen);
-            }
+            self.tell(&event);
             self.listener.node_event(event);
         }
         stepped
+    }
+
+    /// Tells whoever waits here.
+    fn tell(&mut self, event: &NodeEvent) {
+        match event {
+            NodeEvent::Applied(message) => {
+                self.peers.applied(message.seen);
+                for record in &message.records {
+                    if let Some(callback) = self.decisions.remove(&record.id) {
+                        callback(*record);
+                    }
+                }
+            }
+            NodeEvent::End { id, result } => {
+                if let Some(callback) = self.ends.remove(id) {
+                    callback(result.clone());
+                }
+            }
+            _ => {}
+        }
     }
 
     fn step_network(&mut self, now: Duration) {
@@ -176,11 +270,60 @@ where
     }
 }
 
+impl<P, L, T, A> CoordinatingNode for OwnedNode<P, L, T, A>
+where
+    P: PartitionStore + MergingStore + Send + 'static,
+    L: SharedLog + Send + 'static,
+    T: Transport + Send + 'static,
+    A: AnswerQuestions<P> + Send + 'static,
+{
+    fn push(
+        &mut self,
+        now: Duration,
+        body: RecordBody,
+        callback: DecisionCallback,
+    ) -> Result<RecordId, NodePushError> {
+        let id = self.node.push(body, now)?;
+        self.decisions.insert(id, callback);
+        Ok(id)
+    }
+
+    fn reserve(&mut self) -> Result<RecordId, NodePushError> {
+        self.node.reserve()
+    }
+
+    fn push_reserved(
+        &mut self,
+        now: Duration,
+        id: RecordId,
+        body: RecordBody,
+        callback: DecisionCallback,
+    ) -> Result<(), NodePushError> {
+        self.node.push_reserved(id, body, now)?;
+        self.decisions.insert(id, callback);
+        Ok(())
+    }
+
+    fn forget_record(&mut self, id: RecordId) {
+        self.decisions.remove(&id);
+    }
+
+    fn would_refuse(&self, since: Timestamp, part: &TransactionPart) -> Option<Refusal> {
+        self.node.applier().state().certifier().would_refuse(since, part)
+    }
+
+    fn ask_for_end(&mut self, callback: EndCallback) {
+        let id = self.node.ask_for_end();
+        self.ends.insert(id, callback);
+    }
+}
+
 impl<P: fmt::Debug, L: fmt::Debug, T: fmt::Debug, A: fmt::Debug> fmt::Debug for OwnedNode<P, L, T, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let waiting = self.callbacks.len();
+        let (asks, records) = (self.callbacks.len(), self.decisions.len());
         let mut out = f.debug_struct("OwnedNode");
-        out.field("node", &self.node).field("peers", &self.peers).field("asks", &waiting).finish()
+        out.field("node", &self.node).field("peers", &self.peers).field("tables", &self.tables);
+        out.field("asks", &asks).field("records", &records).finish()
     }
 }
 

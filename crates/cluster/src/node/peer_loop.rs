@@ -286,7 +286,7 @@ impl<T: Transport, A> PeerLoop<T, A> {
                 self.others.insert(other, OtherMember { address: address.into(), heartbeat_at: now });
             }
         }
-        if members.is_current(self.author) && !std::mem::replace(&mut self.has_joined, true) {
+        if node.has_joined(self.author) && !std::mem::replace(&mut self.has_joined, true) {
             self.readers.joined();
         }
         let others = self.horizon.applied(now, &self.digests);

@@ -48,9 +48,11 @@ pub struct StorePartition<E: DurableEngine> {
 impl<E: DurableEngine> StorePartition<E> {
     /// The partition in a store that was just opened, with [`OpenOptions::own_groups`]. A new one gets its first note.
     ///
-    /// Nothing else may commit or publish in the store from here on.
+    /// Nothing else may commit or publish in the store from here on. [`OpenOptions::stall_max`] should be zero: the thread that
+    /// applies raises the horizon and speaks for the node, so it must not wait for merges. A node asks again by itself.
     ///
     /// [`OpenOptions::own_groups`]: evergraph_storage::open::OpenOptions::own_groups
+    /// [`OpenOptions::stall_max`]: evergraph_storage::open::OpenOptions::stall_max
     ///
     /// # Errors
     /// `invalid` for the store of a whole graph; `corrupt` if the store does not say which log it has installed, or says

@@ -3,7 +3,7 @@
 //! ```text
 //! ask ──> own copy, or one copy in turn ── silent for 200 ms ──> the next one as well ── ... ──> first answer: the others forget
 //!              │                                   ▲
-//!              └ not kept, busy, failed ───────────┘ at once           all refused: all again, after a moment
+//!              └ not kept, busy, failed ───────────┘ at once           nobody left: those again, after a moment
 //! ```
 //!
 //! - A node that says nothing for [`AskingOptions::hedge_after`] is suspected, and another copy is asked as well. From then on
@@ -11,6 +11,8 @@
 //!   of a node costs each asker 200 ms once, and then once in 5 s.
 //! - A question that got neither answer nor refusal is sent again, the same one, after a second, and then at twice the
 //!   interval: a network may lose it, and a holder that still works on it drops the double.
+//! - Whoever refused for a reason that passes is asked again after a moment, even while another one is silent: that one may be
+//!   lost.
 //! - `TooOld` of one holder may be its own affair: it has started, or copied the partition, later than the snapshot. So the
 //!   others are asked, for a second at most. If none answers, the transaction began too long ago, and runs again.
 //! - `OtherLog` raises an alarm, one a node: one of the two has read a log that lost messages, and the asker reads its own again.
@@ -151,11 +153,13 @@ struct OpenAsk {
     due_at: Duration,
     /// Questions that nobody has answered.
     sent: Vec<SentQuestion>,
-    /// Who was asked since all were asked last.
+    /// Who was asked in this round.
     tried: Vec<NodeId>,
+    /// When those are asked again who have refused for a reason that passes.
+    retry_at: Option<Duration>,
     retry_wait: Duration,
     is_too_old: bool,
-    /// Whether somebody who was tried has refused for a reason that passes.
+    /// Whether somebody has refused in this round for a reason that passes.
     may_retry: bool,
     /// The last refusal.
     reason: Option<RefusalReason>,
@@ -218,6 +222,7 @@ impl Asking {
             due_at: now,
             sent: Vec::new(),
             tried: Vec::new(),
+            retry_at: None,
             retry_wait: self.options.retry_after,
             is_too_old: false,
             may_retry: false,
@@ -315,40 +320,40 @@ impl Asking {
 
     /// Does what is due for one ask, and plans what is due next.
     fn ask_on(&mut self, now: Duration, id: AskId, placement: &Placement, actions: &mut Vec<AskingAction>) {
-        let Some(open) = self.asks.get(&id) else { return };
+        let Some(open) = self.asks.get_mut(&id) else { return };
         if open.ends_at <= now && !planted(Bug::AskEndless) {
             let outcome = open.last_outcome();
             self.finish(id, outcome, actions);
             return;
         }
+        if open.retry_at.is_some_and(|at| at <= now) {
+            open.begin_round();
+        }
         self.send_again(now, id, actions);
-        while !self.is_waiting(now, id) {
-            let Some(node) = self.next_holder(now, id, placement) else { break };
+        let mut is_waiting = self.is_waiting(now, id);
+        while !is_waiting && let Some(node) = self.next_holder(now, id, placement) {
             if !self.send(now, id, node, actions) {
                 break;
             }
+            is_waiting = self.is_waiting(now, id);
         }
+        let is_untried = self.next_holder(now, id, placement).is_some();
         let options = self.options;
         let Some(open) = self.asks.get_mut(&id) else { return };
-        let next_at = if open.sent.is_empty() {
-            // Everybody has refused, or nobody serves the partition.
-            let has_other_log = open.reason == Some(RefusalReason::OtherLog) && !open.may_retry;
-            if open.is_too_old || has_other_log {
-                let outcome = open.last_outcome();
-                self.finish(id, outcome, actions);
-                return;
-            }
-            let wait = open.retry_wait;
-            open.retry_wait = (wait * 2).min(RETRY_WAIT_MAX);
-            open.may_retry = false;
-            open.tried.clear();
-            now.saturating_add(wait)
-        } else {
-            let hedges = open.sent.iter().map(|sent| sent.sent_at.saturating_add(options.hedge_after));
-            let resends = open.sent.iter().map(|sent| sent.resend_at);
-            hedges.filter(|at| *at > now).chain(resends).min().unwrap_or(open.ends_at)
-        };
-        let next_at = next_at.min(open.ends_at);
+        // Everybody has refused, and nobody for a reason that passes.
+        if open.sent.is_empty() && !is_untried && open.is_hopeless() {
+            let outcome = open.last_outcome();
+            self.finish(id, outcome, actions);
+            return;
+        }
+        if !is_waiting && open.retry_at.is_none() && (open.sent.is_empty() || open.may_retry) {
+            open.retry_at = Some(now.saturating_add(open.retry_wait));
+            open.retry_wait = (open.retry_wait * 2).min(RETRY_WAIT_MAX);
+        }
+        let hedges = open.sent.iter().map(|sent| sent.sent_at.saturating_add(options.hedge_after));
+        let resends = open.sent.iter().map(|sent| sent.resend_at);
+        let next_at = hedges.filter(|at| *at > now).chain(resends).chain(open.retry_at).min();
+        let next_at = next_at.unwrap_or(open.ends_at).min(open.ends_at);
         // What is due now was done now.
         self.plan(id, next_at.max(now.saturating_add(Duration::from_nanos(1))));
     }
@@ -454,6 +459,19 @@ impl Asking {
 }
 
 impl OpenAsk {
+    /// Everybody may be asked again who is not being asked.
+    fn begin_round(&mut self) {
+        (self.retry_at, self.may_retry) = (None, false);
+        self.tried.clear();
+        self.tried.extend(self.sent.iter().map(|sent| sent.node));
+    }
+
+    /// Whether nobody answers who was asked in this round, however often they are asked.
+    fn is_hopeless(&self) -> bool {
+        let has_other_log = self.reason == Some(RefusalReason::OtherLog);
+        !self.may_retry && (self.is_too_old || has_other_log)
+    }
+
     /// What comes of it if nobody answers.
     fn last_outcome(&self) -> AskOutcome {
         match &self.reason {

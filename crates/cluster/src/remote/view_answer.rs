@@ -39,6 +39,9 @@ use evergraph_graph::owner::Owner;
 use evergraph_graph::value::Value;
 use evergraph_storage::view::{GroupBits, IndexSize};
 
+/// How many edge types or property keys there can be: more are not taken memory for.
+const NUMBERED_MAX: usize = 1 << 16;
+
 /// The version of a message of answers.
 pub const ANSWERS_VERSION: u8 = 1;
 
@@ -283,7 +286,7 @@ pub fn put_facts(out: &mut Vec<u8>, facts: &GroupFacts) {
 fn take_facts(reader: &mut Reader<'_>) -> Decoded<GroupFacts> {
     let out = take_degrees_by_type(reader)?;
     let count = reader.count(1)?;
-    let mut into: Vec<TypeId> = Vec::with_capacity(count);
+    let mut into: Vec<TypeId> = Vec::with_capacity(count.min(NUMBERED_MAX));
     for _ in 0..count {
         let start = reader.clone();
         let edge_type = TypeId(take_u16(reader)?);
@@ -339,7 +342,7 @@ pub fn put_degrees_by_type(out: &mut Vec<u8>, degrees: &[(TypeId, u64)]) {
 
 fn take_degrees_by_type(reader: &mut Reader<'_>) -> Decoded<Vec<(TypeId, u64)>> {
     let count = reader.count(2)?;
-    let mut degrees: Vec<(TypeId, u64)> = Vec::with_capacity(count);
+    let mut degrees: Vec<(TypeId, u64)> = Vec::with_capacity(count.min(NUMBERED_MAX));
     for _ in 0..count {
         let start = reader.clone();
         let edge_type = TypeId(take_u16(reader)?);
@@ -368,7 +371,7 @@ fn take_page_head(reader: &mut Reader<'_>, most: usize, least: usize) -> Decoded
 }
 
 fn take_map(reader: &mut Reader<'_>) -> Decoded<AnswerPage<(KeyId, Value)>> {
-    let (count, is_last) = take_page_head(reader, usize::MAX, 3)?;
+    let (count, is_last) = take_page_head(reader, NUMBERED_MAX, 3)?;
     let mut entries: Vec<(KeyId, Value)> = Vec::with_capacity(count);
     for _ in 0..count {
         let start = reader.clone();

@@ -61,8 +61,7 @@ fn the_loss_of_a_node_costs_a_moment_and_no_answer() {
 
 #[test]
 fn planted_bugs_of_answers_are_found() {
-    let bugs: [(Bug, Trouble, &[&str]); 6] = [
-        (Bug::AnswerUnregistered, Trouble::All, &["another state"]),
+    let bugs: [(Bug, Trouble, &[&str]); 5] = [
         // Digests from before a horizon are forgotten, too.
         (Bug::HorizonGoesBack, Trouble::All, &["another state", "there is one log"]),
         (Bug::AnsweredTooSoon, Trouble::All, &["another state"]),

@@ -105,8 +105,11 @@ fn scripts_have_records_of_every_kind() {
 
 #[test]
 fn planted_bugs_of_nodes_are_found() {
-    let script = Script::new(1, MESSAGES);
-    let steps = Machine::new(1).run(&script, &[]).unwrap().steps;
+    let scripts = [1, 2, 3, 4].map(|seed| {
+        let script = Script::new(seed, MESSAGES);
+        let steps = Machine::new(1).run(&script, &[]).unwrap().steps;
+        (script, steps)
+    });
     for (bug, message) in [
         (Bug::StateSavedFirst, "copy it again"),
         (Bug::GroupsNotSaved, "what follows from the log differs"),
@@ -114,8 +117,10 @@ fn planted_bugs_of_nodes_are_found() {
         (Bug::PublishedFirst, "is installed already"),
         (Bug::SchemaKeptFromPartitions, "of 4 differs"),
     ] {
-        let plans = std::iter::once(Vec::new()).chain(crashes(steps).map(|crash| vec![crash]));
-        let mut runs = plans.map(|plan| Machine::new(1).run(&script, &plan));
+        let mut runs = scripts.iter().flat_map(|(script, steps)| {
+            let plans = std::iter::once(Vec::new()).chain(crashes(*steps).map(|crash| vec![crash]));
+            plans.map(|plan| Machine::new(1).run(script, &plan))
+        });
         match with(bug, || runs.find_map(Result::err)) {
             Some(wrong) => assert!(wrong.contains(message), "{bug:?} is found otherwise: {wrong}"),
             None => panic!("no crash shows {bug:?}"),

@@ -20,7 +20,7 @@ use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::io::environment::Environment;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
-use evergraph_storage::open::{OpenOptions, OpenStore};
+use evergraph_storage::open::{BackgroundStep, OpenOptions, OpenStore};
 use evergraph_storage::snapshot::handle::Snapshot;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -193,6 +193,9 @@ impl SplitGraph {
             used: BTreeSet::new(),
         };
         graph.install(&schema());
+        // Its indexes are filled: there is nothing yet that belongs into them.
+        graph.parts.iter().for_each(|(_, store)| store.step(BackgroundStep::LookAfter));
+        graph.whole.step(BackgroundStep::LookAfter);
         graph
     }
 

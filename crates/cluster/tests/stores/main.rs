@@ -63,7 +63,7 @@ fn partitions_in_stores_show_what_follows_from_the_log_whatever_fails() {
 #[test]
 fn planted_bugs_of_stores_are_found() {
     for (bug, message) in [
-        (Bug::NoteOfMessageBefore, "its note says message"),
+        (Bug::NoteOfMessageBefore, "and notes"),
         (Bug::PartitionNotSynced, "its node has applied"),
         (Bug::SchemaKeptFromPartitions, "knows other names"),
     ] {

@@ -359,7 +359,7 @@ impl Changed {
 }
 
 /// What a mutation does to a whole graph.
-fn change(graph: &mut Shown, mutation: &Mutation) {
+pub fn change(graph: &mut Shown, mutation: &Mutation) {
     match mutation {
         Mutation::InsertVertex { vertex, label, properties } => {
             let before = graph.vertices.insert(*vertex, (*label, changed(Vec::new(), properties)));

@@ -12,7 +12,7 @@ use evergraph_cluster::transport::tcp::transport::TcpTransport;
 use evergraph_graph::error::Result;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::Wake;
 use std::thread::{Thread, current, park_timeout};
 use std::time::{Duration, Instant};
@@ -146,10 +146,13 @@ pub fn meet(nodes: &mut [&mut Node]) {
 
 /// Waits until what one node sends comes to another.
 pub fn reaches(from: &mut Node, to: &mut Node) {
-    let (what, mut number) = (format!("{:?} reaches {:?}", from.id, to.id), 1_000_000);
+    // What was sent before this call does not count, whichever process of the node sent it.
+    static CALLS: AtomicU64 = AtomicU64::new(1);
+    let first = CALLS.fetch_add(1, Ordering::Relaxed) * 1_000_000;
+    let (what, mut number) = (format!("{:?} reaches {:?}", from.id, to.id), first);
     eventually(&what, || {
         number += 1;
         let _ = from.send(to.id.0, number);
-        to.received().iter().any(|(sender, number)| *sender == from.id.0 && *number > 1_000_000)
+        to.received().iter().any(|(sender, number)| *sender == from.id.0 && *number > first)
     });
 }

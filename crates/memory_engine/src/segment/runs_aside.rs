@@ -32,9 +32,10 @@ const ITEMS_A_RECORD: usize = 16;
 /// Runs that are joined at once: two would copy each record twice as often.
 const JOINED: usize = 4;
 
-/// Runs that were set aside, oldest first.
+/// Runs that were set aside, oldest first. `None` without any: an empty `Arc<[_]>` is one for the whole process, and commits
+/// would all write to its count.
 #[derive(Clone, Debug, Default)]
-pub struct RunsAside(Arc<[Arc<Run>]>);
+pub struct RunsAside(Option<Arc<[Arc<Run>]>>);
 
 /// Whether a run on top of a body of so many items is set aside when the next tail is full.
 #[must_use]
@@ -47,26 +48,31 @@ impl RunsAside {
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.is_none()
     }
 
     /// Records in them.
     #[must_use]
     #[inline]
     pub fn len(&self) -> usize {
-        self.0.iter().map(|run| run.len()).sum()
+        self.runs().map(Run::len).sum()
     }
 
     /// The runs, oldest first.
     #[inline]
     pub fn runs(&self) -> impl DoubleEndedIterator<Item = &Run> {
-        self.0.iter().map(|run| &**run)
+        self.shared().iter().map(|run| &**run)
+    }
+
+    #[inline]
+    fn shared(&self) -> &[Arc<Run>] {
+        self.0.as_deref().unwrap_or_default()
     }
 
     /// The runs as they are shared, oldest first.
     #[cfg(test)]
     pub fn shared_runs(&self) -> impl Iterator<Item = &Arc<Run>> {
-        self.0.iter()
+        self.shared().iter()
     }
 
     /// All records, run by run.
@@ -77,13 +83,13 @@ impl RunsAside {
     /// With `run`, whose records are newer than all of these.
     #[must_use]
     pub fn with(&self, run: &Arc<Run>) -> Self {
-        let mut runs = self.0.to_vec();
+        let mut runs = self.shared().to_vec();
         runs.push(Arc::clone(run));
         while let Some(joined) = joined(&runs) {
             runs.truncate(runs.len() - JOINED);
             runs.push(Arc::new(joined));
         }
-        Self(runs.into())
+        Self(Some(runs.into()))
     }
 
     /// The records that are newer than `base`. Cost: a copy of one run, which has older ones as well; the others are shared.
@@ -102,10 +108,8 @@ impl RunsAside {
     }
 
     fn each(&self, make: impl FnMut(&Arc<Run>) -> Arc<Run>) -> Self {
-        if self.is_empty() {
-            return self.clone();
-        }
-        Self(self.0.iter().map(make).filter(|run| !run.is_empty()).collect())
+        let runs: Vec<Arc<Run>> = self.shared().iter().map(make).filter(|run| !run.is_empty()).collect();
+        Self((!runs.is_empty()).then(|| runs.into()))
     }
 
     /// The newest stamp of `key` that is `visible`. Cost: a binary search in each run, up to the first that has one.
@@ -120,7 +124,7 @@ impl RunsAside {
     /// Bytes on the heap, property values included.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        size_of_val(&self.0[..]) + self.runs().map(Run::heap_bytes).sum::<usize>()
+        size_of_val(self.shared()) + self.runs().map(Run::heap_bytes).sum::<usize>()
     }
 }
 
@@ -179,7 +183,7 @@ mod tests {
         let rest = aside.newer(Timestamp(50));
         assert_eq!(lengths(&rest), [10, 10]);
         assert!(
-            Arc::ptr_eq(&rest.0[1], &aside.0[2])
+            Arc::ptr_eq(&rest.shared()[1], &aside.shared()[2])
                 && rest.records().all(|record| !record.visible_at(Timestamp(50)))
         );
         assert_eq!(lengths(&aside.newer(Timestamp(40))), [20, 10]);

@@ -129,7 +129,10 @@ impl<E: Engine> PendingFills<E> {
             return ended.map(|_| true);
         }
         let latch = timeline.latch();
-        fill.index.complete(fill.at);
+        // One that was dropped meanwhile lacks something, and whoever found it before may still ask whether it serves.
+        if fill.index.is_in(directory) {
+            fill.index.complete(fill.at);
+        }
         drop(latch);
         if timeline.end(fill.at, Access::Read) {
             engine.snapshot_ended();

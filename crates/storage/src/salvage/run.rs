@@ -23,7 +23,8 @@ use crate::unfinished_directory::{LOCK_NAME, is_unfinished, unfinished};
 /// # Errors
 /// `corrupt` if nothing can be named, since the manifest is damaged and the log doesn't go back to the first
 /// commit; `not_found` if there is no database; `invalid` for another engine, a newer format, one partition of a
-/// graph, also if its log alone shows that it is one, or a target that is taken; `busy`, `limit`, `io`, `cancelled`. What was written is removed then.
+/// graph, also if its log alone shows that it is one, or a target that is taken; `busy`, `limit`, `io`, `cancelled`. What was
+/// written is removed then.
 pub fn salvage<E: DurableEngine>(
     directory: &dyn Directory,
     target: &Arc<dyn Directory>,

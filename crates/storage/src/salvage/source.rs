@@ -158,7 +158,9 @@ fn nameless(directory: &dyn Directory) -> Error {
 /// Commits of a whole graph are numbered one after the other; those of a partition are a few of the graph's.
 fn nameless_partition(directory: &dyn Directory) -> Error {
     Error::invalid(format!(
-        "{}: the manifest can't be read, and the log has gaps between its commits: it is that of one partition of a graph.          That is not salvaged: which groups are its own, and not those of other partitions, is not known, and of edges          between them there is one half; another copy of the partition has the same, restore that",
+        "{}: the manifest can't be read, and the log has gaps between its commits: it is that of one partition of a \
+         graph. That is not salvaged: which groups are its own, and not those of other partitions, is not known, and \
+         of edges between them there is one half; another copy of the partition has the same, restore that",
         directory.location().display()
     ))
 }

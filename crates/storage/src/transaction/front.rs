@@ -16,6 +16,8 @@ use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::note::OWNER_NOTE;
 use evergraph_graph::partition::OwnGroups;
+use std::error::Error as StdError;
+use std::fmt;
 use std::sync::Arc;
 
 /// The shared state of a store.
@@ -132,14 +134,31 @@ fn decided_elsewhere(own: OwnGroups) -> Error {
     ))
 }
 
+/// A change of a store that only reads: the cause of an error of kind `invalid`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReadOnlyStore {
+    /// The process that writes, if it is known.
+    pub writer: Option<u32>,
+}
+
+impl fmt::Display for ReadOnlyStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.writer {
+            Some(writer) => write!(
+                f,
+                "the database is open to be read here, and to be written in process {writer}: change it through that process"
+            ),
+            None => write!(f, "the database is open to be read here: open it to be written to change it"),
+        }
+    }
+}
+
+impl StdError for ReadOnlyStore {}
+
 #[cold]
 fn read_only(writer: Option<u32>) -> Error {
-    Error::invalid(match writer {
-        Some(writer) => format!(
-            "the database is open to be read here, and to be written in process {writer}: change it through that process"
-        ),
-        None => "the database is open to be read here: open it to be written to change it".to_owned(),
-    })
+    let cause = ReadOnlyStore { writer };
+    Error::invalid(cause.to_string()).because(cause)
 }
 
 /// Counters for `stats`. Nothing is decided by them.

@@ -22,30 +22,49 @@ Examples:
   evergraph import b.eg data/ --on-error skip --report bad.csv
   evergraph import t.eg edges_only/ --on-unknown create   vertices that only edges mention
   evergraph import large.eg data/ --engine disk --memory-limit 2GiB
+  evergraph import shared.eg data/ --engine mapped        several processes can read it
   zcat a.json.gz | evergraph import g.eg -                standard input: any of these but Parquet
   evergraph import wss://ann@graph.example/social people.csv knows.csv    sent to a server
   evergraph import shop.eg postgres://ann@db.example/shop --mapping m.toml    tables of PostgreSQL
 
 How a file is read follows from its name and first lines:
-  .v              vertices, an id a line           .csv .tsv  what the header says: :ID vertices,
-  .e .edges .el   edges, `source target [weight]           :START_ID and :END_ID edges; else what
-  .edgelist .txt  [time]` a line, or a table               names and values look like
-  .gr .mtx        DIMACS, Matrix Market            each also with .gz or .zst
-  .json .graphson GraphSON, with its edges         .parquet   as CSV, by the names of its columns
-  .xml .graphml   GraphML             .gexf .gml  GEXF (Gephi), GML
-  .json .cyjs     nodes and links     .net .paj   Pajek
-If no file has the vertices of edges (source,target,weight alone), they get the label Vertex or --label.
-The summary says how columns were read; --nodes, --edges and --first-line change that.
-A database that has data keeps it. New edges name its vertices by the unique key of their label (the
-one called id if there are several, or :START_ID(Person){key:name}): without a file of persons,
-:START_ID(Person) means the existing ones. Where a plain header leaves the label open, replace it by
---replace-header ':START_ID(Person),:END_ID(Person),since:int'.
-A server imports what is sent to it as a job, in one commit: reads go on. It needs the role admin, and
-a server that was started with --spool or --root. Ctrl-C cancels the job, until it is being written.
-Tables of a PostgreSQL database are copied at one moment, as a mapping says or, without one, as their
-keys suggest (--propose prints that). The password is taken from PGPASSWORD or ~/.pgpass. To go on
-following the database use evergraph replica run.
-Headers: id:ID(Person)  name:string  born:int  tags:string[]  :LABEL  :START_ID(Person)
+  .v                   vertices, an id a line
+  .e .edges .el        edges, `source target [weight] [time]` a line, or a
+  .edgelist .txt       table
+  .csv .tsv            what the header says: :ID vertices, :START_ID and :END_ID
+                       edges; else what names and values look like
+  .gr .mtx             DIMACS, Matrix Market
+  .json .graphson      GraphSON, with its edges
+  .json .cyjs          nodes and links
+  .xml .graphml        GraphML
+  .gexf .gml           GEXF (Gephi), GML
+  .net .paj            Pajek
+  .parquet             as CSV, by the names of its columns
+  each also with .gz or .zst, but .parquet
+If no file has the vertices of edges (source,target,weight alone), they get the
+label Vertex or --label. The summary says how columns were read; --nodes,
+--edges and --first-line change that.
+
+A database that has data:
+  It keeps it. New edges name its vertices by the unique key of their label (the
+  one called id if there are several, or :START_ID(Person){key:name}): without a
+  file of persons, :START_ID(Person) means the existing ones. Where a plain
+  header leaves the label open, replace it by
+  --replace-header ':START_ID(Person),:END_ID(Person),since:int'.
+
+A URL:
+  A server imports what is sent to it as a job, in one commit: reads go on. It
+  needs the role admin, and a server that was started with --spool or --root.
+  Ctrl-C cancels the job, until it is being written.
+
+PostgreSQL:
+  Tables of a database are copied at one moment, as a mapping says or, without
+  one, as their keys suggest (--propose prints that). The password is taken from
+  PGPASSWORD or ~/.pgpass. To go on following the database use
+  evergraph replica run.
+
+Headers:
+  id:ID(Person)  name:string  born:int  tags:string[]  :LABEL  :START_ID(Person)
   :END_ID(Person)  :TYPE  since:date  seen:datetime{epoch:milliseconds}  :IGNORE";
 
 /// Arguments of `evergraph import`.

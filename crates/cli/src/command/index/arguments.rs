@@ -17,10 +17,11 @@ Examples:
   evergraph index list wss://ann@graph.example/social
 
 Which index:
-  A hash index finds equal values; an ordered one also finds ranges and prefixes,
-  and takes more memory with the memory engine. With --unique no two vertices
-  of the label (edges of the type) may have the same value. Finding all vertices
-  of a label, or all edges of a type, needs no index: a scan visits nothing else.
+  A hash index finds equal values; an ordered one also finds ranges and
+  prefixes, and takes more memory with the memory engine. With --unique no two
+  vertices of the label (edges of the type) may have the same value. Finding all
+  vertices of a label, or all edges of a type, needs no index: a scan visits
+  nothing else.
 
 A URL:
   On a server an index is built beside readers and writers, as a job that Ctrl-C
@@ -44,14 +45,14 @@ Examples:
 What it does:
   The newest edges of a vertex, which have the greatest values of the property,
   and those in a range of time are read without its other edges. The property is
-  an integer, a date or a datetime. The declaration is permanent, and an edge type
-  has one such property.
-  With the memory engine nothing is built now: a list of more than 64 edges is
-  sorted when it is first read in this order, at two bytes per edge. With the disk
-  and mapped engines an index of kind newest is built, which takes some 15 bytes
-  per edge of the disk, or 30 of mapped files; without it (index drop --kind
-  newest) a list is read whole and sorted.
-  An edge type that was declared in a transaction has no index: run this command.";
+  an integer, a date or a datetime. The declaration is permanent, and an edge
+  type has one such property. With the memory engine nothing is built now: a
+  list of more than 64 edges is sorted when it is first read in this order, at
+  two bytes per edge. With the disk and mapped engines an index of kind newest
+  is built, which takes some 15 bytes per edge of the disk, or 30 of mapped
+  files; without it (index drop --kind newest) a list is read whole and sorted.
+  An edge type that was declared in a transaction has no index: run this
+  command.";
 
 const LIST_HELP: &str = "\
 Examples:

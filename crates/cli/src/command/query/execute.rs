@@ -8,6 +8,7 @@ use crate::read_access::ReadAccessArguments;
 use crate::server_access::ServerAccessArguments;
 use crate::target::{Target, UncheckedUrl};
 use clap::Args;
+use evergraph::Database;
 use evergraph_graph::error::Error;
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::result_file::failure;
@@ -31,8 +32,9 @@ What it does:
   they arrive. A query that writes is committed at its end, atomically, and
   retried after a conflict. docs/gremlin.md describes the steps.
 
-  If another process has the database open, and it has the mapped engine, the query
-  reads what that process commits; one that writes is refused.
+  If another process has the database open, and it has the mapped engine, the
+  query reads what that process commits; one that writes is refused, with exit
+  code 8.
 
 A URL:
   ws://HOST:PORT/NAME or, with TLS, wss://USER@HOST:PORT/NAME asks the database
@@ -106,18 +108,30 @@ pub fn execute(arguments: &QueryArguments, context: &Context) -> std::result::Re
     arguments.access.refuse()?;
     let meter = context.console.meter();
     meter.tell("open", None, String::new);
-    let database = arguments.reading.open(path, context)?;
+    let (database, write_refusal) = arguments.reading.open_to_ask(path, context)?;
     drop(meter);
-    if arguments.explain || arguments.profile {
-        let explained = asking.explain(&database, &text, arguments.profile)?;
-        context.console.result(&PlanText::new(explained))?;
-    } else {
-        let json = context.console.is_json();
-        let (wrote, answered) = answered(json, u64::MAX, |output| asking.answer(&database, &text, output))?;
-        let committed = if wrote { ", committed" } else { "" };
-        context.console.note_on_terminal(format!("{}{committed}", answered.summary()));
-    }
+    let asking = QueryOptions { write_refusal, ..asking };
+    ask_database(arguments, &database, &asking, &text, context)
+        .map_err(|failure| asking.explain_refusal(failure))?;
     Ok(database.close()?)
+}
+
+fn ask_database(
+    arguments: &QueryArguments,
+    database: &Database,
+    asking: &QueryOptions,
+    text: &str,
+    context: &Context,
+) -> std::result::Result<(), Failure> {
+    if arguments.explain || arguments.profile {
+        let explained = asking.explain(database, text, arguments.profile)?;
+        return context.console.result(&PlanText::new(explained));
+    }
+    let json = context.console.is_json();
+    let (wrote, answered) = answered(json, u64::MAX, |output| asking.answer(database, text, output))?;
+    let committed = if wrote { ", committed" } else { "" };
+    context.console.note_on_terminal(format!("{}{committed}", answered.summary()));
+    Ok(())
 }
 
 fn ask_server(

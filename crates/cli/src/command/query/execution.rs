@@ -4,6 +4,7 @@ use crate::amount;
 use crate::command::query::element_names::ElementNames;
 use crate::command::query::output::Output;
 use crate::command::query::plan_text::PlanText;
+use crate::read_access::WriteRefusal;
 use clap::Args;
 use evergraph::gremlin::note::Notes;
 use evergraph::gremlin::query::{Limits, Query};
@@ -61,6 +62,8 @@ pub struct QueryOptions {
     pub strict: bool,
     /// Where notes go.
     pub console: Console,
+    /// What a change is told, if the database could be opened only to read.
+    pub write_refusal: Option<WriteRefusal>,
 }
 
 /// What came of a query.
@@ -96,7 +99,8 @@ impl QueryOptionArguments {
             ..Limits::default()
         };
         let isolation = if self.serializable { Isolation::Serializable } else { Isolation::default() };
-        Ok(QueryOptions { bindings, limits, isolation, cancel, strict: self.strict, console })
+        let strict = self.strict;
+        Ok(QueryOptions { bindings, limits, isolation, cancel, strict, console, write_refusal: None })
     }
 }
 
@@ -105,6 +109,15 @@ impl QueryOptions {
     pub fn of<'q, G>(&self, query: Query<'q, G>) -> Query<'q, G> {
         let query = query.bindings(self.bindings.clone()).limits(self.limits).cancel(&self.cancel);
         query.strict(self.strict).files(true)
+    }
+
+    /// `failure` of a query; the refusal of a change has the reason why the database is only read.
+    #[must_use]
+    pub fn explain_refusal(&self, failure: Failure) -> Failure {
+        match &self.write_refusal {
+            Some(refusal) => refusal.explain(failure),
+            None => failure,
+        }
     }
 
     /// Tells what stands beside the results of a query.

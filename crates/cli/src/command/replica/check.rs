@@ -30,10 +30,10 @@ What is checked:
   the role; the publication; and the replica identity of each table. Take the
   last one seriously: as soon as a publication has a table without an identity,
   EVERY UPDATE AND DELETE OF IT FAILS AT THE SOURCE. Below each finding stands
-  the SQL that mends it, where there is some: mend errors from top to bottom, for
-  the publication comes last. It warns of slots of this database that no replica
-  reads, for which the server keeps its log: drop those of replicas that are not
-  to go on. Nothing is changed.
+  the SQL that mends it, where there is some: mend errors from top to bottom,
+  for the publication comes last. It warns of slots of this database that no
+  replica reads, for which the server keeps its log: drop those of replicas that
+  are not to go on. Nothing is changed.
 
 Exit codes:
   0 nothing stands in the way, though there may be warnings; 2 something does.

@@ -22,19 +22,20 @@ Examples:
   evergraph replica detach shop.eg --forget-source
 
 What it does:
-  The database keeps its graph, and anybody writes to it from then on. At the source
-  the replication slot is dropped, so that its log is not kept any longer, and the
-  publication, if the replica made it and nobody else reads it. A source that does not
-  answer, or refuses the log-in, is an error, and nothing has happened. With
-  --forget-source it is not asked, as when it is gone; what is left there is printed
-  with the SQL that drops it. A SLOT THAT IS LEFT KEEPS THE SOURCE'S LOG UNTIL ITS DISK
-  IS FULL. The replica must not run: `evergraph replica stop`.
+  The database keeps its graph, and anybody writes to it from then on. At the
+  source the replication slot is dropped, so that its log is not kept any
+  longer, and the publication, if the replica made it and nobody else reads it.
+  A source that does not answer, or refuses the log-in, is an error, and nothing
+  has happened. With --forget-source it is not asked, as when it is gone; what
+  is left there is printed with the SQL that drops it. A SLOT THAT IS LEFT KEEPS
+  THE SOURCE'S LOG UNTIL ITS DISK IS FULL. The replica must not run: `evergraph
+  replica stop`.
 
 Copies:
-  A backup, a converted replica and a copied folder name the slot of the original, which
-  is dropped through none of them: of a copy in whose folder no replica ran, and where
-  the source has confirmed more than the copy has, --source is refused. --forget-source
-  makes it an ordinary database.";
+  A backup, a converted replica and a copied folder name the slot of the
+  original, which is dropped through none of them: of a copy in whose folder no
+  replica ran, and where the source has confirmed more than the copy has,
+  --source is refused. --forget-source makes it an ordinary database.";
 
 /// Arguments of `evergraph replica detach`.
 #[derive(Args, Debug)]

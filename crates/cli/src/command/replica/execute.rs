@@ -16,13 +16,15 @@ Examples:
 
 From rows to a graph:
   propose writes a mapping, a file that says what the rows of each table become;
-  look it over. check says what stands in the way at the source, with the SQL that
-  mends it. run copies the tables and then follows: each transaction of the source is
-  one commit of the graph, some milliseconds later. evergraph serve follows, too.
+  look it over. check says what stands in the way at the source, with the SQL
+  that mends it. run copies the tables and then follows: each transaction of the
+  source is one commit of the graph, some milliseconds later. evergraph serve
+  follows, too.
 
 The source:
-  A URL as PostgreSQL's own clients take it; what it leaves out comes from PGHOST,
-  PGPORT, PGUSER, PGDATABASE, PGSSLMODE and PGSSLROOTCERT, then from the defaults.
+  A URL as PostgreSQL's own clients take it; what it leaves out comes from
+  PGHOST, PGPORT, PGUSER, PGDATABASE, PGSSLMODE and PGSSLROOTCERT, then from the
+  defaults.
     postgres://graph@db.example/shop?sslmode=verify-full
     postgres:///shop?host=/var/run/postgresql
   A password is in PGPASSWORD or in ~/.pgpass, never in a URL, which other users

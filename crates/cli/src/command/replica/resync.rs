@@ -44,15 +44,16 @@ Examples:
   evergraph replica resync shop.eg --source postgres://graph@db.example/shop --mapping shop.toml
 
 What it does:
-  It copies the tables into a new database beside the old one (shop.eg.resync), with a
-  slot of its own, and puts that in the place of the old one, whose slot is dropped.
-  Until then the old one can be read, as by evergraph serve; for the swap nobody may
-  have it open. It is the way out of a pause that says so, and the way to another
-  mapping. Called again after a crash or a busy swap, it goes on from there, or begins
-  anew if the copy of before follows by another mapping or cannot be followed any more.
-  It needs the disk space of both. A database that was never a replica, or was
-  detached, is refused: nothing at the source has what it would lose. So is one whose
-  slot another database follows by, such as the original of a copy.";
+  It copies the tables into a new database beside the old one (shop.eg.resync),
+  with a slot of its own, and puts that in the place of the old one, whose slot
+  is dropped. Until then the old one can be read, as by evergraph serve; for the
+  swap nobody may have it open. It is the way out of a pause that says so, and
+  the way to another mapping. Called again after a crash or a busy swap, it goes
+  on from there, or begins anew if the copy of before follows by another mapping
+  or cannot be followed any more. It needs the disk space of both. A database
+  that was never a replica, or was detached, is refused: nothing at the source
+  has what it would lose. So is one whose slot another database follows by, such
+  as the original of a copy.";
 
 /// Arguments of `evergraph replica resync`.
 #[derive(Args, Debug)]

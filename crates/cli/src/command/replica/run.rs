@@ -54,27 +54,30 @@ Examples:
   evergraph replica run shop.eg --source postgres:///shop --mapping shop.toml --metrics [::1]:9187
 
 What it does:
-  A new database: it checks what `evergraph replica check` checks, makes a slot (and
-  the publication, if there is none and the role owns the tables), copies the tables
-  in one snapshot, and then applies what is committed at the source, one commit here
-  for one commit there. A database that follows already goes on where it was, after
-  a crash as well. Nobody else can write to the database; indexes can be made.
+  A new database: it checks what `evergraph replica check` checks, makes a slot
+  (and the publication, if there is none and the role owns the tables), copies
+  the tables in one snapshot, and then applies what is committed at the source,
+  one commit here for one commit there. A database that follows already goes on
+  where it was, after a crash as well. Nobody else can write to the database;
+  indexes can be made.
 
-  On a terminal a line says how far it is; elsewhere one does so each minute, and each
-  new error has a line of its own, as for the journal of a service.
-  `evergraph replica status` says more. --shell reads the graph meanwhile, in Gremlin.
+  On a terminal a line says how far it is; elsewhere one does so each minute,
+  and each new error has a line of its own, as for the journal of a service.
+  `evergraph replica status` says more. --shell reads the graph meanwhile, in
+  Gremlin.
 
 When it ends:
-  With Ctrl-C, SIGTERM, `evergraph replica stop`, or when --until is reached: code 0.
-  If it cannot go on without help, as when a slot is gone or a mapped column was
-  dropped, it has paused: cause and remedy are printed, the code is 2, and the next
-  run goes on where it was. A connection that was lost is made again, for ever; with
-  --until for five minutes, then the code is 8 and the newest error is printed.
-  While nothing runs, the source KEEPS ITS LOG: run again, or `replica detach`.
+  With Ctrl-C, SIGTERM, `evergraph replica stop`, or when --until is reached:
+  code 0. If it cannot go on without help, as when a slot is gone or a mapped
+  column was dropped, it has paused: cause and remedy are printed, the code is
+  2, and the next run goes on where it was. A connection that was lost is made
+  again, for ever; with --until for five minutes, then the code is 8 and the
+  newest error is printed. While nothing runs, the source KEEPS ITS LOG: run
+  again, or `replica detach`.
 
 Durability:
-  The log here is synced twice a second and not at each commit, for what a power cut
-  takes is sent again: the source hears of nothing that is not on disk here.";
+  The log here is synced twice a second and not at each commit, for what a power
+  cut takes is sent again: the source hears of nothing that is not on disk here.";
 
 /// How often the status is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

@@ -27,16 +27,17 @@ Examples:
   evergraph replica status shop.eg --quiet || echo 'shop.eg does not follow'
 
 What it shows:
-  What the process that follows wrote to replica.json in the database's folder, once
-  a second: the position in the source's log, how far behind it is, rows a second,
-  edges that wait for an end, values that were left out, and the log that the source
-  keeps for it. The database itself is not opened, unless it may be a copy of a
-  replica, such as a backup, in whose folder none has run: it says slot and position.
+  What the process that follows wrote to replica.json in the database's folder,
+  once a second: the position in the source's log, how far behind it is, rows a
+  second, edges that wait for an end, values that were left out, and the log
+  that the source keeps for it. The database itself is not opened, unless it may
+  be a copy of a replica, such as a backup, in whose folder none has run: it
+  says slot and position.
 
 Exit codes:
-  0 it follows, copies, or connects again; 1 it has paused, was stopped, its process
-  is gone, or has not renewed the status for ten seconds, as on a full disk, or it is
-  a copy; 3 the folder is no replica. Others: evergraph help.";
+  0 it follows, copies, or connects again; 1 it has paused, was stopped, its
+  process is gone, or has not renewed the status for ten seconds, as on a full
+  disk, or it is a copy; 3 the folder is no replica. Others: evergraph help.";
 
 /// The exit code if the database does not follow now.
 const NOT_FOLLOWING: u8 = 1;

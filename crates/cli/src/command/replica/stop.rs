@@ -21,10 +21,11 @@ Examples:
   evergraph replica stop shop.eg --timeout 5min
 
 What it does:
-  The process that follows ends the transaction that it applies, tells the source
-  what is safe here, and closes the database; evergraph serve and Python go on with
-  what it has, and keep it open. The slot stays, and the source KEEPS ITS LOG for it until the replica runs
-  again, or is detached: `evergraph replica detach`.";
+  The process that follows ends the transaction that it applies, tells the
+  source what is safe here, and closes the database; evergraph serve and Python
+  go on with what it has, and keep it open. The slot stays, and the source KEEPS
+  ITS LOG for it until the replica runs again, or is detached: `evergraph
+  replica detach`.";
 
 /// Arguments of `evergraph replica stop`.
 #[derive(Args, Debug)]

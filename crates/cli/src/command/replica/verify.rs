@@ -39,11 +39,12 @@ Examples:
   evergraph replica verify shop.eg --source postgres:///shop --mapping shop.toml --json
 
 What it does:
-  It takes a snapshot of the source by a temporary slot, follows up to that position
-  and no further, and compares every vertex, edge and property of the graph with what
-  SQL's rows make of it. The source is read once, and again where sides differ; its
-  writers are not held up. The replica must not run (`evergraph replica stop`), and
-  goes on afterwards. What differs is listed; `evergraph replica resync` copies anew.
+  It takes a snapshot of the source by a temporary slot, follows up to that
+  position and no further, and compares every vertex, edge and property of the
+  graph with what SQL's rows make of it. The source is read once, and again
+  where sides differ; its writers are not held up. The replica must not run
+  (`evergraph replica stop`), and goes on afterwards. What differs is listed;
+  `evergraph replica resync` copies anew.
 
 Exit codes:
   0 the graph is equal; 5 it differs. Others: evergraph help.";

@@ -18,7 +18,8 @@ Examples:
   evergraph run wss://ann@graph.example/bank pagerank --output ranks.csv
 `evergraph generate payments bank.eg` generates the graph of these examples.
 
-The algorithm runs on a snapshot of the current database. --output writes a row for each vertex,
+The algorithm runs on a snapshot of the current database. --output writes a row
+for each vertex,
 `key,value`:
   key    the vertex's unique key, or its number if its label has none; --key chooses another
          property. With several labels in scope a column `label` comes first.
@@ -26,11 +27,15 @@ The algorithm runs on a snapshot of the current database. --output writes a row 
 Paths and cycles have a row for each vertex, `path,position,key`.
 `evergraph run DB ALGORITHM --help` describes one algorithm.
 
+Beside a writer:
+  If another process has the database open, and it has the mapped engine, the
+  algorithm runs on a snapshot of what that process has committed.
+
 A URL:
   The server runs the algorithm on a snapshot of its own, within its limits of
-  time (--timeout) and memory (--query-memory), and sends the rows; Ctrl-C cancels
-  it there. It needs the role reader on the database. Options of the connection,
-  such as --password-file, follow the algorithm.";
+  time (--timeout) and memory (--query-memory), and sends the rows; Ctrl-C
+  cancels it there. It needs the role reader on the database. Options of the
+  connection, such as --password-file, follow the algorithm.";
 
 /// What `evergraph run` is told.
 #[derive(Args, Debug)]

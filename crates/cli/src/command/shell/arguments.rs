@@ -19,23 +19,27 @@ Examples:
 
 At a terminal:
   Enter runs a query; while a bracket or quote is open, it continues on the next
-  line. Tab completes steps, labels, edge types and property keys. Ctrl-C stops a
-  query, Ctrl-D exits, :help explains the rest. Inputs are saved in
+  line. Tab completes steps, labels, edge types and property keys. Ctrl-C stops
+  a query, Ctrl-D exits, :help explains the rest. Inputs are saved in
   ~/.local/state/evergraph/shell_history ($XDG_STATE_HOME), except those that
   begin with a space.
 
 Scripts:
   A statement is a query or a command with a colon. It ends at `;`, or at the
   end of a line that leaves nothing open, unless the next line begins with a
-  dot. // begins a comment. The first error ends a script and sets the exit code;
-  earlier commits stay. A transaction that is still open at the end is rolled
-  back, which is an error.
+  dot. // begins a comment. The first error ends a script and sets the exit
+  code; earlier commits stay. A transaction that is still open at the end is
+  rolled back, which is an error.
 
 Transactions:
   Each query that writes is a transaction of its own. :begin and :commit combine
   several; after a query fails while writing, only :rollback is possible. On a
   server, a transaction is also rolled back when the connection is lost, when
   Ctrl-C stops a query in it, and after a minute without a query.
+
+Beside a writer:
+  If another process has the database open, and it has the mapped engine, the
+  shell reads what that process commits; a query that writes is refused.
 
 A URL:
   As of evergraph query. Of a server, names are not completed and :schema and

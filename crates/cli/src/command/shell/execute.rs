@@ -45,8 +45,9 @@ pub fn execute(arguments: &ShellArguments, context: &Context) -> Result<ExitCode
         Target::Folder(path) => {
             arguments.access.refuse()?;
             meter.tell("open", None, String::new);
-            let database = arguments.reading.open(path, context)?;
+            let (database, write_refusal) = arguments.reading.open_to_ask(path, context)?;
             drop(meter);
+            let asking = QueryOptions { write_refusal, ..asking };
             let code = run(arguments, &database, asking, variables, script, context)?;
             database.close()?;
             Ok(code)

@@ -108,6 +108,10 @@ impl<'d> Session<'d> {
     /// # Errors
     /// `invalid` for what is none, with the place in `text`; what it meets.
     pub fn run(&mut self, text: &str) -> Result<AfterStatement, Failure> {
+        self.run_statement(text).map_err(|failure| self.asking.explain_refusal(failure))
+    }
+
+    fn run_statement(&mut self, text: &str) -> Result<AfterStatement, Failure> {
         if split(text).is_none() {
             return self.answer(text).map(|()| AfterStatement::Statement);
         }

@@ -18,17 +18,19 @@ Examples:
   evergraph stats social.eg --json | jq '.edge_types[0].degrees.out.powers_of_two'
   evergraph stats wss://ann@graph.example/social
 
-With the disk engine, the tables show its levels of files, from the newest (L0) to the
-oldest, and the memory reserved below --memory-limit by use. `--json` adds what this
-process did since it opened the database: its cache, reads of each level and for each
-list, flushes, compactions, write amplification and stalls; and the memory graphs, with
-the reason why each is kept. A program that has the database open for longer tells the
-same of itself: db.stats() in Python, Database::statistics in Rust.
+With the disk engine, the tables show its levels of files, from the newest (L0)
+to the oldest, and the memory reserved below --memory-limit by use. `--json`
+adds what this process did since it opened the database: its cache, reads of
+each level and for each list, flushes, compactions, write amplification and
+stalls; and the memory graphs, with the reason why each is kept. A program that
+has the database open for longer tells the same of itself: db.stats() in Python,
+Database::statistics in Rust.
 
 Beside a writer:
-  If another process has the database open, and it has the mapped engine, this shows what that
-  process has committed. What only the writer knows is null in the document: its
-  checkpoints, and the room in its files.
+  If another process has the database open, and it has the mapped engine, this
+  shows what that process has committed. What only a process that writes knows
+  is null in the document, also with --read-only: its checkpoints
+  (`checkpoint`), and the room in its files (`mapped`).
 
 Degrees:
   Degrees count the vertices of all labels that edges of a type leave (out) or

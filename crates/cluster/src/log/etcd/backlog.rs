@@ -89,8 +89,8 @@ where
 {
     let revision = |position: LogPosition| i64::try_from(position.0).unwrap_or(i64::MAX);
     let (first, last) = (revision(first), revision(last));
-    // Revision 0 is none: etcd takes it for the newest one.
-    let before = match first.saturating_sub(1).min(last) {
+    // Revision 0 is none: etcd takes it, and any below, for the newest one.
+    let before = match first.saturating_sub(1).min(last).max(0) {
         0 => None,
         before => version(before, Content::Number).await?,
     };
@@ -158,7 +158,9 @@ mod tests {
         assert_eq!(collected(&VERSIONS, 15, 19), backlog(4, &[(15, 5), (16, 6), (19, 7)]));
         assert_eq!(collected(&VERSIONS, 13, 30), backlog(4, &[(15, 5), (16, 6), (19, 7)]));
         assert_eq!(collected(&VERSIONS, 19, 19), backlog(6, &[(19, 7)]));
-        assert_eq!(collected(&[(1, 1), (2, 2)], 1, 2), backlog(0, &[(1, 1), (2, 2)]));
+        for first in [0, 1] {
+            assert_eq!(collected(&[(1, 1), (2, 2)], first, 2), backlog(0, &[(1, 1), (2, 2)]));
+        }
     }
 
     #[test]

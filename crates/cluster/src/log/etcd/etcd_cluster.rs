@@ -111,7 +111,7 @@ mod tests {
 
     fn status(version: &str, cluster_id: u64) -> StatusResponse {
         let header = Some(ResponseHeader { cluster_id, revision: 1 });
-        StatusResponse { header, version: version.to_owned(), is_learner: false }
+        StatusResponse { header, version: version.to_owned(), ..StatusResponse::default() }
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! ```text
 //! not taken         it never went out, or the log-in had run out      another connection may carry it
 //! refused           etcd refused it before it did anything            every member would
+//! no room           etcd is full; a put that took the last room is    every member would
+//!                   carried out, and answered with the same text
 //! member unfit      the same, for the member has no leader            another member may take it
 //! compacted, future the revision is gone, or not there yet
 //! unknown           everything else: it may have happened             another member from now on
@@ -14,6 +16,7 @@
 //! proxies and libraries use the same ones.
 
 use crate::log::etcd::connection_error::SendError;
+use crate::log::etcd::wire::StatusResponse;
 use crate::log::shared_log::LogError;
 use crate::planted::{Bug, planted};
 use std::error::Error;
@@ -24,12 +27,14 @@ const COMPACTED: &str = "etcdserver: mvcc: required revision has been compacted"
 const FUTURE_REVISION: &str = "etcdserver: mvcc: required revision is a future revision";
 const NO_SPACE: &str = "etcdserver: mvcc: database space exceeded";
 
+/// What a member's status names while etcd takes no put.
+const NO_SPACE_ALARM: &str = "NOSPACE";
+
 /// The log-in ran out, or users were changed since.
 const LOGIN_EXPIRED: [&str; 2] =
     ["etcdserver: invalid auth token", "etcdserver: revision of auth store is old"];
 
-const REFUSALS: [&str; 7] = [
-    NO_SPACE,
+const REFUSALS: [&str; 6] = [
     "etcdserver: request is too large",
     "etcdserver: too many requests",
     "etcdserver: user name is empty",
@@ -60,6 +65,9 @@ pub(super) enum FailureKind {
     NotTaken,
     /// Nothing, and another member would refuse it as well.
     Refused,
+    /// Nobody can say: etcd is full. It says so of puts that it refuses, and of one that it carries out beside others
+    /// which took the last room meanwhile (`quotaApplierV3`, from 3.4 to 3.7).
+    NoRoom,
     /// Nothing: the member has no leader, or does not serve clients.
     MemberUnfit,
     /// Nothing: it names a revision that was forgotten.
@@ -92,9 +100,10 @@ impl CallFailure {
             FailureKind::NotTaken | FailureKind::Refused | FailureKind::MemberUnfit => {
                 LogError::Unavailable { reason: self.reason }
             }
-            FailureKind::Compacted | FailureKind::FutureRevision | FailureKind::Unknown => {
-                LogError::UnknownOutcome
-            }
+            FailureKind::NoRoom
+            | FailureKind::Compacted
+            | FailureKind::FutureRevision
+            | FailureKind::Unknown => LogError::UnknownOutcome,
         }
     }
 
@@ -102,7 +111,10 @@ impl CallFailure {
     pub(super) fn is_of_connection(&self) -> bool {
         match self.kind {
             FailureKind::NotTaken | FailureKind::MemberUnfit | FailureKind::Unknown => true,
-            FailureKind::Refused | FailureKind::Compacted | FailureKind::FutureRevision => false,
+            FailureKind::Refused
+            | FailureKind::NoRoom
+            | FailureKind::Compacted
+            | FailureKind::FutureRevision => false,
         }
     }
 }
@@ -117,12 +129,22 @@ pub(super) fn reason_of(status: &Status) -> String {
     match status.source() {
         Some(source) => with_causes(source),
         None if status.message().is_empty() => status.code().to_string(),
-        None if status.message() == NO_SPACE => format!(
-            "{NO_SPACE}: when nodes have trimmed the log, run `etcdctl defrag` for each member, then `etcdctl \
-             alarm disarm`; or raise --quota-backend-bytes first"
-        ),
+        None if status.message() == NO_SPACE => no_room(),
         None => status.message().to_owned(),
     }
+}
+
+/// That etcd is full, and what to do.
+pub(super) fn no_room() -> String {
+    format!(
+        "{NO_SPACE}: when nodes have trimmed the log, run `etcdctl defrag` for each member, then `etcdctl alarm \
+         disarm`; or raise --quota-backend-bytes first"
+    )
+}
+
+/// Whether a member's status says that etcd takes no put until somebody makes room.
+pub(super) fn has_no_room(status: &StatusResponse) -> bool {
+    status.errors.iter().any(|error| error.contains(NO_SPACE_ALARM))
 }
 
 /// An error and what caused it, without what the cause only repeats.
@@ -147,6 +169,7 @@ fn kind_of(status: &Status) -> FailureKind {
     match status.message() {
         COMPACTED => FailureKind::Compacted,
         FUTURE_REVISION => FailureKind::FutureRevision,
+        NO_SPACE => FailureKind::NoRoom,
         message if LOGIN_EXPIRED.contains(&message) => FailureKind::NotTaken,
         message if REFUSALS.contains(&message) => FailureKind::Refused,
         message if UNFIT_MEMBERS.contains(&message) => FailureKind::MemberUnfit,
@@ -185,9 +208,9 @@ mod tests {
 
     #[test]
     fn only_what_is_certain_is_refused() {
-        use FailureKind::{Compacted, FutureRevision, MemberUnfit, NotTaken, Refused, Unknown};
+        use FailureKind::{Compacted, FutureRevision, MemberUnfit, NoRoom, NotTaken, Refused, Unknown};
         for (code, message, expected) in [
-            (Code::ResourceExhausted, NO_SPACE, Refused),
+            (Code::ResourceExhausted, NO_SPACE, NoRoom),
             (Code::InvalidArgument, "etcdserver: request is too large", Refused),
             (Code::ResourceExhausted, "grpc: received message larger than max (3 vs. 2)", Refused),
             // etcd 3.4 forgets this one's code.
@@ -222,7 +245,13 @@ mod tests {
     #[test]
     fn an_append_is_unavailable_only_if_it_never_happens() {
         let answer = |code, message| CallFailure::of(&Status::new(code, message)).of_append();
-        assert!(matches!(answer(Code::ResourceExhausted, NO_SPACE), LogError::Unavailable { .. }));
+        let too_large = answer(Code::InvalidArgument, "etcdserver: request is too large");
+        assert!(matches!(too_large, LogError::Unavailable { .. }));
+        assert_eq!(
+            answer(Code::ResourceExhausted, NO_SPACE),
+            LogError::UnknownOutcome,
+            "it may have had room"
+        );
         assert!(matches!(answer(Code::Unavailable, UNFIT_MEMBERS[0]), LogError::Unavailable { .. }));
         assert_eq!(answer(Code::Unavailable, "etcdserver: request timed out"), LogError::UnknownOutcome);
         assert_eq!(CallFailure::unknown("no answer").of_append(), LogError::UnknownOutcome);
@@ -245,6 +274,9 @@ mod tests {
     fn a_reason_says_what_to_do_or_what_happened() {
         let full = reason_of(&Status::new(Code::ResourceExhausted, NO_SPACE));
         assert!(full.contains("etcdctl alarm disarm") && full.contains("trimmed"), "{full}");
+        let errors = vec!["memberID:7 alarm:NOSPACE ".to_owned()];
+        assert!(has_no_room(&StatusResponse { errors, ..StatusResponse::default() }));
+        assert!(!has_no_room(&StatusResponse::default()));
         assert_eq!(
             reason_of(&Status::new(Code::Unavailable, "etcdserver: no leader")),
             "etcdserver: no leader"

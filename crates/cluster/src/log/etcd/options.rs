@@ -22,6 +22,9 @@ const TIME_LIMIT_DEFAULT: Duration = Duration::from_secs(3);
 /// A shorter limit would take a busy disk for a failure.
 const TIME_LIMIT_MIN: Duration = Duration::from_millis(500);
 
+/// A longer limit would hold up whoever waits for a stream that is dead.
+const TIME_LIMIT_MAX: Duration = Duration::from_secs(60);
+
 /// Where a log is, and how it is used.
 #[derive(Clone, Debug)]
 pub struct EtcdOptions {
@@ -100,6 +103,10 @@ impl EtcdOptions {
         if self.time_limit < TIME_LIMIT_MIN {
             let found = self.time_limit;
             return wrong(format!("a request to etcd may take {TIME_LIMIT_MIN:?} at least, found {found:?}"));
+        }
+        if self.time_limit > TIME_LIMIT_MAX {
+            let found = self.time_limit;
+            return wrong(format!("a request to etcd may take {TIME_LIMIT_MAX:?} at most, found {found:?}"));
         }
         let other = self.endpoints.iter().find(|endpoint| endpoint.is_tls() != self.tls.is_some());
         match (other, &self.tls) {
@@ -234,6 +241,7 @@ mod tests {
                 EtcdOptions { time_limit: Duration::from_millis(20), ..options(&["http://a"]) },
                 "500ms at least",
             ),
+            (EtcdOptions { time_limit: Duration::MAX, ..options(&["http://a"]) }, "60s at most"),
             (options(&["https://a"]), "https://a:2379 needs the file of its root certificate"),
             (
                 EtcdOptions { tls: tls(), ..options(&["https://a", "http://b"]) },

@@ -7,18 +7,19 @@
 //! | trim | a compaction up to the revision before | none |
 //!
 //! An append goes out again only if it certainly did not go out before. What becomes of one that nobody answers is not
-//! known.
+//! known, nor of one for which etcd says that it is full: from then on appends do not go out until etcd has room again.
 
 use crate::log::etcd::channel::Channel;
 use crate::log::etcd::etcd_cluster::EtcdCluster;
-use crate::log::etcd::failure::{CallFailure, FailureKind};
+use crate::log::etcd::failure::{CallFailure, FailureKind, has_no_room, no_room};
 use crate::log::etcd::wire::{
     COMPACT, CompactionRequest, CompactionResponse, PUT, PutRequest, PutResponse, RANGE, RangeRequest,
-    RangeResponse,
+    RangeResponse, STATUS, StatusRequest, StatusResponse,
 };
 use crate::log::shared_log::LogError;
 use crate::log_position::LogPosition;
 use bytes::Bytes;
+use evergraph_storage::sync::atomic::{AtomicBool, Ordering};
 use prost::Message;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -37,13 +38,15 @@ pub(super) struct Requests {
     channel: Channel,
     /// One compaction at a time.
     trimming: Semaphore,
+    /// Whether etcd said that it is full, and took no append since. Publishes nothing else, so Relaxed.
+    is_full: AtomicBool,
 }
 
 impl Requests {
     /// Nothing is under way.
     pub(super) fn new(cluster: Arc<EtcdCluster>) -> Self {
         let channel = Channel::new(Arc::clone(&cluster));
-        Self { cluster, channel, trimming: Semaphore::new(1) }
+        Self { cluster, channel, trimming: Semaphore::new(1), is_full: AtomicBool::new(false) }
     }
 
     /// Appends `message`.
@@ -51,11 +54,33 @@ impl Requests {
     /// # Errors
     /// `Unavailable` if it is not in the log and will not be, else `UnknownOutcome`.
     pub(super) async fn append(&self, message: Arc<[u8]>) -> Result<LogPosition, LogError> {
+        let deadline = self.deadline();
+        if self.is_full.load(Ordering::Relaxed) {
+            self.check_room(deadline).await?;
+        }
         let question = PutRequest { key: self.cluster.key(), value: Bytes::from_owner(message) };
-        let answer: PutResponse =
-            self.call(PUT, question, self.deadline()).await.map_err(CallFailure::of_append)?;
+        let answer: Result<PutResponse, CallFailure> = self.call(PUT, question, deadline).await;
+        match &answer {
+            Ok(_) => self.is_full.store(false, Ordering::Relaxed),
+            Err(failure) if failure.kind == FailureKind::NoRoom => {
+                self.is_full.store(true, Ordering::Relaxed);
+            }
+            Err(_) => {}
+        }
+        let answer = answer.map_err(CallFailure::of_append)?;
         // One without a revision is none of etcd's, which always tells it.
         position_of(answer.header.map_or(0, |header| header.revision)).ok_or(LogError::UnknownOutcome)
+    }
+
+    /// Whether etcd, which was full, has room again. An append that does not go out certainly never happens, and its
+    /// answer can say what to do.
+    ///
+    /// # Errors
+    /// `Unavailable`.
+    async fn check_room(&self, deadline: Instant) -> Result<(), LogError> {
+        let status: StatusResponse =
+            self.call(STATUS, StatusRequest {}, deadline).await.map_err(unavailable)?;
+        if has_no_room(&status) { Err(LogError::Unavailable { reason: no_room() }) } else { Ok(()) }
     }
 
     /// The newest message, or a position behind it.
@@ -88,7 +113,8 @@ impl Requests {
                 let answer: RangeResponse =
                     self.call(RANGE, question, deadline).await.map_err(unavailable)?;
                 let newest = answer.header.map_or(0, |header| header.revision);
-                self.compact(newest, deadline).await.map_err(unavailable)
+                // Since the first attempt the log may have grown beyond `first`: that stays.
+                self.compact(newest.min(last), deadline).await.map_err(unavailable)
             }
             done => done.map_err(unavailable),
         }

@@ -100,6 +100,8 @@ impl Watch {
         let silent_at = Instant::now() + self.silence_max;
         loop {
             tokio::select! {
+                // After this process was stopped for a while, what came meanwhile counts before the time that passed.
+                biased;
                 response = self.responses.message() => {
                     let reason = match response {
                         Ok(Some(response)) => return Ok(response),

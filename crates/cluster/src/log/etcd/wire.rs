@@ -161,6 +161,9 @@ pub(super) struct StatusResponse {
     pub(super) header: Option<ResponseHeader>,
     #[prost(string, tag = "2")]
     pub(super) version: String,
+    /// Alarms that are on, and whether it knows no leader, as text.
+    #[prost(string, repeated, tag = "8")]
+    pub(super) errors: Vec<String>,
     /// A member that only copies, and refuses requests.
     #[prost(bool, tag = "10")]
     pub(super) is_learner: bool,

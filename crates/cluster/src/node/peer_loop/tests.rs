@@ -41,6 +41,8 @@ struct ToyNode {
     applied: DigestWindow,
     tables: ClusterTables,
     store: Option<u16>,
+    /// Another process is this node, too, and it is that one which has joined.
+    is_other_process: bool,
 }
 
 impl ServedPartitions for ToyNode {
@@ -56,6 +58,10 @@ impl ServedPartitions for ToyNode {
 
     fn proved(&mut self, _partition: PartitionId) -> Option<&u16> {
         self.store.as_ref()
+    }
+
+    fn has_joined(&self, author: Author) -> bool {
+        !self.is_other_process && self.tables.members().is_current(author)
     }
 }
 
@@ -90,7 +96,7 @@ impl Peer {
         let options = PeerOptions::default();
         let transport = network.connect(NodeId(node));
         let peers = PeerLoop::new(author(node), options, &applied, transport, Echo::default());
-        let node = ToyNode { applied, tables: tables(), store: Some(node) };
+        let node = ToyNode { applied, tables: tables(), store: Some(node), is_other_process: false };
         Self { node, peers, events: Vec::new() }
     }
 
@@ -151,10 +157,16 @@ fn a_node_that_has_not_joined_says_nothing_and_reads_nothing() {
     a.step(0);
     assert!(a.peers.readers().begin().is_err());
     assert_eq!((b.step(0), a.peers.next_step_at()), (vec![], None));
-    a.node.tables = tables();
+    // Another process has joined as this node, with the same incarnation.
+    (a.node.tables, a.node.is_other_process) = (tables(), true);
     a.apply(6);
+    a.step(5);
+    assert!(a.peers.readers().begin().is_err());
+    assert_eq!((b.step(5), a.peers.next_step_at()), (vec![], None));
+    a.node.is_other_process = false;
+    a.apply(7);
     a.step(10);
-    assert_eq!(a.peers.readers().begin().unwrap().at().position, LogPosition(6));
+    assert_eq!(a.peers.readers().begin().unwrap().at().position, LogPosition(7));
     assert_eq!(b.step(10), [PeerEvent::HorizonRose(LogPosition(5))]);
 }
 

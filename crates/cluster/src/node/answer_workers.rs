@@ -1,0 +1,295 @@
+//! Answer workers: the threads of a node that answer questions about its partitions.
+//!
+//! ```text
+//! thread of the node   begin ── snapshot at S ──> waiting ──> worker: answers, and looks at the clock in between
+//!                      next_answer <── answers <───────────────┤
+//!                      forget ──> out of the queue, or: stop at the next look
+//! ```
+//!
+//! - The snapshot is taken by the thread of the node, which knows that it can be taken then. It is held until the question is
+//!   answered: the store of the partition may be closed meanwhile, or be given up.
+//! - A worker begins nothing for whoever waits no longer, and stops at its next look at the clock; looks are as far apart as a
+//!   few thousand items of a partition ([`answer_view`]).
+//! - Queues have limits: more questions than may wait are refused as busy, and while many bytes of answers wait for the thread
+//!   of the node no worker begins another question.
+//! - A panic ends one question, which has failed, and no thread.
+
+use crate::node::answering::{AnswerQuestions, AskedQuestion};
+use crate::node::store_partition::StorePartition;
+use crate::planted::{Bug, planted};
+use crate::remote::question::{CONTENT_BYTES_MAX, QuestionId, RefusalReason};
+use crate::remote::view_answering::answer_view;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_storage::durable_engine::DurableEngine;
+use evergraph_storage::io::clock::Clock;
+use evergraph_storage::snapshot::index_entries::CheckTime;
+use evergraph_storage::sync::atomic::{AtomicBool, Ordering};
+use evergraph_storage::sync::thread::{JoinHandle, spawn};
+use evergraph_storage::sync::{Condvar, Mutex};
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Duration;
+
+/// How much a node answers at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AnswerWorkersOptions {
+    /// Threads.
+    pub threads: usize,
+    /// Questions that may wait for a thread.
+    pub waiting_max: usize,
+    /// Bytes of answers that may wait for the thread of the node before workers wait for it. Each of them may add an answer.
+    pub answers_bytes_max: usize,
+}
+
+impl Default for AnswerWorkersOptions {
+    fn default() -> Self {
+        Self { threads: 4, waiting_max: 1024, answers_bytes_max: 64 << 20 }
+    }
+}
+
+/// An answer, or why there is none.
+type Answered = std::result::Result<Vec<u8>, RefusalReason>;
+
+/// Answers one question, and asks now and then whether anybody still waits.
+type Work = Box<dyn FnOnce(CheckTime<'_>) -> Result<Vec<u8>> + Send>;
+
+/// Threads that answer. Dropped, it stops them, and waits for that.
+pub struct AnswerWorkers {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// # Concurrency
+///
+/// The lock orders questions, answers and the end with the sleep of workers. Nothing else is locked inside, and neither work nor
+/// its snapshot is dropped there.
+struct Shared {
+    options: AnswerWorkersOptions,
+    clock: Arc<dyn Clock>,
+    /// Wakes the thread of the node.
+    waker: Waker,
+    state: Mutex<WorkersState>,
+    /// There is a question, or room for its answer, or the end has come.
+    news: Condvar,
+}
+
+#[derive(Default)]
+struct WorkersState {
+    waiting: VecDeque<WaitingWork>,
+    /// What workers are at: each stops where its flag says so.
+    working: BTreeMap<QuestionId, Arc<AtomicBool>>,
+    answers: VecDeque<(QuestionId, Answered)>,
+    answers_bytes: usize,
+    has_ended: bool,
+}
+
+struct WaitingWork {
+    id: QuestionId,
+    ends_at: Duration,
+    work: Work,
+}
+
+impl AnswerWorkers {
+    /// Starts the threads of the node `name`. `clock` is that of its thread, which `waker` wakes when there are answers.
+    ///
+    /// # Errors
+    /// What the system says if it has no thread to give.
+    ///
+    /// # Panics
+    /// If there shall be no thread.
+    pub fn start(
+        name: &str,
+        options: AnswerWorkersOptions,
+        clock: Arc<dyn Clock>,
+        waker: Waker,
+    ) -> io::Result<Self> {
+        assert!(options.threads > 0, "nobody would answer");
+        let (state, news) = (Mutex::default(), Condvar::new());
+        let shared = Arc::new(Shared { options, clock, waker, state, news });
+        // Dropped at an error, it ends those that have started.
+        let mut workers = Self { shared, threads: Vec::with_capacity(options.threads) };
+        for number in 0..options.threads {
+            let shared = Arc::clone(&workers.shared);
+            workers.threads.push(spawn(&format!("{name}-answers-{number}"), move || shared.run())?);
+        }
+        Ok(workers)
+    }
+
+    /// Questions that wait, and those that are being answered.
+    #[must_use]
+    pub fn count(&self) -> (usize, usize) {
+        let state = self.shared.state.lock();
+        (state.waiting.len(), state.working.len())
+    }
+
+    fn begin_work(&self, id: QuestionId, ends_at: Duration, work: Work) {
+        let mut state = self.shared.state.lock();
+        if state.waiting.len() >= self.shared.options.waiting_max {
+            state.put(id, Err(RefusalReason::Busy));
+            drop(state);
+            // The work goes here, and its snapshot with it.
+            drop(work);
+            return self.shared.waker.wake_by_ref();
+        }
+        state.waiting.push_back(WaitingWork { id, ends_at, work });
+        self.shared.news.notify_one();
+    }
+
+    fn refuse(&self, id: QuestionId, reason: RefusalReason) {
+        self.shared.state.lock().put(id, Err(reason));
+        self.shared.waker.wake_by_ref();
+    }
+
+    fn forget_work(&self, id: QuestionId) {
+        if planted(Bug::ForgottenWorkGoesOn) {
+            return;
+        }
+        let mut state = self.shared.state.lock();
+        if let Some(stop) = state.working.get(&id) {
+            return stop.store(true, Ordering::Relaxed);
+        }
+        let Some(at) = state.waiting.iter().position(|waiting| waiting.id == id) else { return };
+        let forgotten = state.waiting.remove(at);
+        state.put(id, Err(RefusalReason::TooLate));
+        drop(state);
+        drop(forgotten);
+        self.shared.waker.wake_by_ref();
+    }
+
+    fn take_answer(&self) -> Option<(QuestionId, Answered)> {
+        let most = self.shared.options.answers_bytes_max;
+        let mut state = self.shared.state.lock();
+        let (id, answered) = state.answers.pop_front()?;
+        let was_full = state.answers_bytes >= most;
+        state.answers_bytes -= bytes_of(&answered);
+        if was_full && state.answers_bytes < most {
+            self.shared.news.notify_all();
+        }
+        Some((id, answered))
+    }
+}
+
+impl WorkersState {
+    fn put(&mut self, id: QuestionId, answered: Answered) {
+        self.answers_bytes += bytes_of(&answered);
+        self.answers.push_back((id, answered));
+    }
+}
+
+fn bytes_of(answered: &Answered) -> usize {
+    answered.as_ref().map_or(0, Vec::len)
+}
+
+impl Shared {
+    /// What a worker does until the end.
+    fn run(&self) {
+        while let Some((WaitingWork { id, ends_at, work }, stop)) = self.next_work() {
+            let answered = self.answer(ends_at, &stop, work);
+            let mut state = self.state.lock();
+            state.working.remove(&id);
+            state.put(id, answered);
+            drop(state);
+            self.waker.wake_by_ref();
+        }
+    }
+
+    /// Waits for a question; `None` at the end.
+    fn next_work(&self) -> Option<(WaitingWork, Arc<AtomicBool>)> {
+        let mut state = self.state.lock();
+        loop {
+            if state.has_ended {
+                return None;
+            }
+            if state.answers_bytes < self.options.answers_bytes_max
+                && let Some(next) = state.waiting.pop_front()
+            {
+                let stop = Arc::new(AtomicBool::new(false));
+                state.working.insert(next.id, Arc::clone(&stop));
+                return Some((next, stop));
+            }
+            state = self.news.wait(state);
+        }
+    }
+
+    fn answer(&self, ends_at: Duration, stop: &AtomicBool, work: Work) -> Answered {
+        // Relaxed: the flag says nothing of anything else.
+        let is_late = || stop.load(Ordering::Relaxed) || self.clock.now() >= ends_at;
+        let check_time = || match is_late() {
+            true => Err(Error::new(ErrorKind::Cancelled, "nobody waits for the answer any more")),
+            false => Ok(()),
+        };
+        let answer = || check_time().and_then(|()| work(&check_time));
+        // What unwinds was this question's alone: its snapshot only reads.
+        match catch_unwind(AssertUnwindSafe(answer)) {
+            Ok(answered) => answered.map_err(|error| reason_of(&error)),
+            Err(_) => Err(RefusalReason::Failed { reason: "the work on the answer panicked".to_owned() }),
+        }
+    }
+}
+
+/// What the asker hears of an error.
+fn reason_of(error: &Error) -> RefusalReason {
+    match error.kind() {
+        ErrorKind::Conflict => RefusalReason::TooOld,
+        ErrorKind::Cancelled => RefusalReason::TooLate,
+        _ => RefusalReason::Failed { reason: error.to_string() },
+    }
+}
+
+impl<E: DurableEngine> AnswerQuestions<StorePartition<E>> for AnswerWorkers {
+    fn begin(&mut self, store: &StorePartition<E>, question: AskedQuestion) {
+        let AskedQuestion { id, at, ends_at, asked, .. } = question;
+        let own = store.own_groups();
+        match store.snapshot_at(at.position) {
+            Ok(snapshot) => {
+                let work = move |check_time: CheckTime<'_>| {
+                    answer_view(&snapshot, own, &asked, CONTENT_BYTES_MAX, check_time)
+                };
+                self.begin_work(id, ends_at, Box::new(work));
+            }
+            Err(error) => self.refuse(id, reason_of(&error)),
+        }
+    }
+
+    fn forget(&mut self, id: QuestionId) {
+        self.forget_work(id);
+    }
+
+    fn next_answer(&mut self) -> Option<(QuestionId, Answered)> {
+        self.take_answer()
+    }
+}
+
+impl Drop for AnswerWorkers {
+    fn drop(&mut self) {
+        let mut state = self.shared.state.lock();
+        state.has_ended = true;
+        state.working.values().for_each(|stop| stop.store(true, Ordering::Relaxed));
+        let waiting = std::mem::take(&mut state.waiting);
+        drop(state);
+        drop(waiting);
+        self.shared.news.notify_all();
+        for thread in self.threads.drain(..) {
+            // One that panicked has ended, too.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl fmt::Debug for AnswerWorkers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (waiting, working) = self.count();
+        let mut out = f.debug_struct("AnswerWorkers");
+        out.field("threads", &self.threads.len())
+            .field("waiting", &waiting)
+            .field("working", &working)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! Answer workers: what becomes of questions whose work a test begins and ends.
+
+use super::*;
+use crate::planted::assert_found;
+use crate::record_id::{Author, NodeId};
+use evergraph_storage::io::clock::ManualClock;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::task::Wake;
+
+/// Far more than anything here takes.
+const LONG: Duration = Duration::from_secs(60);
+
+/// The thread of the node hears that there is something.
+struct Bell(Sender<()>);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        // Whoever listened may have gone.
+        let _ = self.0.send(());
+    }
+}
+
+struct Desk {
+    workers: AnswerWorkers,
+    clock: Arc<ManualClock>,
+    rung: Receiver<()>,
+}
+
+/// Work that says when it begins, and goes on when it is told to.
+struct HeldWork {
+    begun: Receiver<()>,
+    go_on: Sender<()>,
+}
+
+fn id(number: u64) -> QuestionId {
+    QuestionId { asker: Author { node: NodeId(3), incarnation: 0 }, number }
+}
+
+impl Desk {
+    fn new(threads: usize, waiting_max: usize, answers_bytes_max: usize) -> Self {
+        let (bell, rung) = channel();
+        let clock = Arc::new(ManualClock::new(0));
+        let options = AnswerWorkersOptions { threads, waiting_max, answers_bytes_max };
+        let waker = Waker::from(Arc::new(Bell(bell)));
+        let workers = AnswerWorkers::start("node-0", options, Arc::clone(&clock) as Arc<dyn Clock>, waker);
+        Self { workers: workers.expect("the system has a few threads"), clock, rung }
+    }
+
+    fn begin(&self, number: u64, work: impl FnOnce(CheckTime<'_>) -> Result<Vec<u8>> + Send + 'static) {
+        self.workers.begin_work(id(number), Duration::from_secs(9), Box::new(work));
+    }
+
+    /// Begins work that answers with one byte once it goes on, unless nobody waits for it by then.
+    fn begin_held(&self, number: u64) -> HeldWork {
+        let ((begins, begun), (go_on, goes_on)) = (channel(), channel());
+        self.begin(number, move |check_time| {
+            // The test may have gone.
+            let _ = begins.send(());
+            let _ = goes_on.recv();
+            check_time()?;
+            Ok(vec![number as u8])
+        });
+        HeldWork { begun, go_on }
+    }
+
+    /// Waits for the next answer.
+    fn next(&self) -> (u64, Answered) {
+        loop {
+            if let Some((id, answered)) = self.workers.take_answer() {
+                return (id.number, answered);
+            }
+            self.rung.recv_timeout(LONG).expect("the bell rings for each answer");
+        }
+    }
+}
+
+impl HeldWork {
+    fn has_begun(&self) {
+        self.begun.recv_timeout(LONG).expect("a worker is free");
+    }
+
+    fn go_on(&self) {
+        self.go_on.send(()).expect("the work waits");
+    }
+}
+
+#[test]
+fn every_question_is_answered_once_and_more_than_may_wait_are_busy() {
+    let desk = Desk::new(1, 2, 1 << 20);
+    let held = desk.begin_held(1);
+    held.has_begun();
+    (2..=5).for_each(|number| desk.begin(number, move |_| Ok(vec![number as u8; 3])));
+    assert_eq!(desk.workers.count(), (2, 1));
+    let busy = [desk.next(), desk.next()];
+    assert_eq!(busy, [4, 5].map(|number| (number, Err(RefusalReason::Busy))));
+    held.go_on();
+    let answered = [desk.next(), desk.next(), desk.next()];
+    assert_eq!(answered, [(1, Ok(vec![1])), (2, Ok(vec![2; 3])), (3, Ok(vec![3; 3]))]);
+    assert_eq!((desk.workers.take_answer(), desk.workers.count()), (None, (0, 0)));
+}
+
+#[test]
+fn what_is_forgotten_stops_and_what_has_not_begun_never_does() {
+    let desk = Desk::new(1, 9, 1 << 20);
+    let held = desk.begin_held(1);
+    held.has_begun();
+    desk.begin(2, |_| panic!("it begins"));
+    [2, 1, 7].into_iter().for_each(|number| desk.workers.forget_work(id(number)));
+    held.go_on();
+    let answered = [desk.next(), desk.next()];
+    assert_eq!(
+        answered,
+        [2, 1].map(|number| (number, Err(RefusalReason::TooLate))),
+        "forgotten work goes on"
+    );
+}
+
+#[test]
+fn work_ends_with_the_patience_of_its_asker() {
+    let desk = Desk::new(1, 9, 1 << 20);
+    let held = desk.begin_held(1);
+    held.has_begun();
+    desk.begin(2, |_| panic!("it begins"));
+    desk.clock.advance(Duration::from_secs(9));
+    held.go_on();
+    let answered = [desk.next(), desk.next()];
+    assert_eq!(answered, [1, 2].map(|number| (number, Err(RefusalReason::TooLate))));
+}
+
+#[test]
+fn a_panic_and_an_error_end_one_question_and_no_thread() {
+    let desk = Desk::new(1, 9, 1 << 20);
+    desk.begin(1, |_| panic!("on purpose"));
+    desk.begin(2, |_| Err(Error::conflict("merged away")));
+    desk.begin(3, |_| Err(Error::invalid("another partition")));
+    desk.begin(4, |_| Ok(vec![4]));
+    let failed = |reason: &str| Err(RefusalReason::Failed { reason: reason.to_owned() });
+    assert_eq!(desk.next(), (1, failed("the work on the answer panicked")));
+    assert_eq!(desk.next(), (2, Err(RefusalReason::TooOld)));
+    assert_eq!(desk.next(), (3, failed("another partition")));
+    assert_eq!(desk.next(), (4, Ok(vec![4])));
+}
+
+#[test]
+fn nothing_begins_while_too_many_bytes_of_answers_are_not_taken() {
+    let desk = Desk::new(1, 9, 10);
+    desk.begin(1, |_| Ok(vec![1; 10]));
+    desk.rung.recv_timeout(LONG).expect("it is answered");
+    let held = desk.begin_held(2);
+    assert!(held.begun.recv_timeout(Duration::from_millis(50)).is_err(), "there is no room for its answer");
+    assert_eq!(desk.next(), (1, Ok(vec![1; 10])));
+    held.has_begun();
+    held.go_on();
+    assert_eq!(desk.next(), (2, Ok(vec![2])));
+}
+
+#[test]
+fn the_end_stops_work_and_drops_what_waits() {
+    let desk = Desk::new(2, 9, 1 << 20);
+    let ((begins, begun), (held_by_work, dropped)) = (channel(), channel::<()>());
+    for number in 1..=2 {
+        let begins = begins.clone();
+        desk.begin(number, move |check_time| {
+            begins.send(()).expect("the test waits");
+            while check_time().is_ok() {
+                evergraph_storage::sync::thread::yield_now();
+            }
+            Ok(Vec::new())
+        });
+        begun.recv_timeout(LONG).expect("a worker is free");
+    }
+    desk.begin(3, move |_| {
+        drop(held_by_work);
+        Ok(Vec::new())
+    });
+    drop(desk);
+    assert!(dropped.try_recv().is_err_and(|error| error == std::sync::mpsc::TryRecvError::Disconnected));
+}
+
+#[test]
+fn planted_bugs_are_found() {
+    let forgotten = what_is_forgotten_stops_and_what_has_not_begun_never_does;
+    assert_found(Bug::ForgottenWorkGoesOn, forgotten, "forgotten work goes on");
+}

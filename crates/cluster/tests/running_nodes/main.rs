@@ -1,0 +1,22 @@
+//! Running nodes: three nodes in threads of their own, with stores of the memory engine, on a log and a network in memory.
+//!
+//! ```text
+//! cluster   nodes, each a thread and its workers; a thread for which time passes, for log and network
+//! judge     reads the log by itself: the graph at the end of each message
+//! reads     what any node reads of all partitions at S is the graph at S
+//! ```
+//!
+//! What is asked and written comes from a seed; when it happens, and what happens at once, does not. Whatever happens, the log
+//! says what must come of it.
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
+
+mod cluster;
+mod judge;
+mod reads;
+#[path = "../stores/script.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod script;
+#[path = "../../../memory_engine/tests/partitions/shown.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod shown;
+mod writer;

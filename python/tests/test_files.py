@@ -293,6 +293,6 @@ def test_a_database_opens_with_limits_of_its_own(tmp_path: Path) -> None:
         assert db.stats()["mapped"]["live_limit_bytes"] == 16 << 20
         with pytest.raises(eg.LimitError, match="the limit is live_bytes_max"):
             add_notes(db, count=20, size=1 << 20)
-    for bytes_max, bound in ((1, "at least 16777216"), ((256 << 30) + 1, "at most 274877906944")):
-        with pytest.raises(eg.InvalidError, match=f"live_bytes_max is {bytes_max}, but must be {bound}"):
+    for bytes_max, bound in ((1, "at least 16 MiB"), ((256 << 30) + 1, "at most 256 GiB")):
+        with pytest.raises(eg.InvalidError, match=f"live_bytes_max is {bytes_max} bytes, but must be {bound}"):
             eg.open(tmp_path / "none.eg", engine="mapped", live_bytes_max=bytes_max)

@@ -50,7 +50,7 @@ Settings:
 
 Exit codes:
   0  done
-  2  invalid     the request is invalid, as the message says; a replica has paused
+  2  invalid     the request is invalid: see the message; a replica has paused
   3  not_found   a file, database or name does not exist
   4  conflict    another transaction committed first: run it again
   5  corrupt     stored data is damaged, or check found damage
@@ -251,6 +251,25 @@ mod tests {
                 assert!(help.starts_with("Examples:\n") && help.contains(&example), "{}", command.get_name());
             }
         }
+    }
+
+    /// A longer line would be broken at its last words on a terminal of 80 columns.
+    fn check_width(command: &clap::Command) {
+        let help = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+        // A call has one line, and what explains it stands beside it.
+        let explained = help.split_once("\n\n").map_or("", |(_, explained)| explained);
+        for line in explained.lines() {
+            assert!(line.chars().count() <= 80, "{}: {line}", command.get_name());
+        }
+        // What is said of an algorithm is shown elsewhere as well, in lines of up to 100 columns.
+        if command.get_name() != "run" {
+            visible(command).for_each(check_width);
+        }
+    }
+
+    #[test]
+    fn what_a_help_explains_fits_into_80_columns() {
+        check_width(&command_line());
     }
 
     /// Adds the calls of the program in the examples of `command` and of all below it: no explanation beside them, no rest of

@@ -12,7 +12,7 @@ use evergraph::import::existing_graph::ExistingGraph;
 use evergraph::import::options::MemoryShares;
 use evergraph::{Database, EngineKind, IndexOptions, Options, Statistics};
 use evergraph_graph::budget::Reservation;
-use evergraph_graph::error::{Error, Result};
+use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::Load;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::view::GraphView;
@@ -158,8 +158,13 @@ impl Destination {
         let statistics = match self.database {
             Some(database) => fill(database)?,
             None => {
-                let was_there = self.path.exists();
-                let database = open(&self.path, &self.options)?;
+                let (was_there, creates) = (self.path.exists(), self.options.would_create(&self.path));
+                let database = open(&self.path, &self.options).inspect_err(|error| {
+                    // What an opening that failed has made so far; a database of somebody else is not touched.
+                    if creates && error.kind() != ErrorKind::Busy {
+                        remove_new(&self.path, was_there);
+                    }
+                })?;
                 // Somebody may have made one, and put something in, while we were reading.
                 let is_ours = database.snapshot().timestamp() == Timestamp::ZERO;
                 fill(database).inspect_err(|_| {
@@ -333,30 +338,51 @@ impl fmt::Display for LoadReport {
 mod tests {
     use super::*;
     use evergraph_graph::cancel::CancelFlag;
-    use evergraph_graph::error::ErrorKind;
     use evergraph_graph::load::{VertexBlock, VertexTable};
     use evergraph_terminal::console::Console;
     use evergraph_terminal::interrupt::Interrupt;
+
+    fn context(options: Options) -> Context {
+        Context {
+            console: Console::default(),
+            cancel: CancelFlag::default(),
+            interrupt: Interrupt::default(),
+            threads: 1,
+            options,
+            opening_options: Vec::new(),
+        }
+    }
+
+    fn load() -> Load {
+        Load {
+            vertices: vec![VertexTable::new("V", Vec::new(), vec![VertexBlock::bare(3)])],
+            edges: Vec::new(),
+        }
+    }
+
+    /// The folder of a test does not lie in persistent memory, which is found out when it is there.
+    #[test]
+    fn an_opening_that_fails_leaves_no_database_that_was_not_there() {
+        let root = tempfile::tempdir().unwrap();
+        let (new, empty) = (root.path().join("new.eg"), root.path().join("empty.eg"));
+        fs::create_dir(&empty).unwrap();
+        let required =
+            Options { persistent_memory: evergraph::PersistentMemory::Required, ..Options::default() };
+        let context = context(required);
+        for path in [&new, &empty] {
+            let into = Destination::new(path, Some(EngineArgument::Mapped), &context).unwrap();
+            into.load(load(), None, 0.0, &Meter::silent(), &context).unwrap_err();
+        }
+        assert!(!new.exists() && fs::read_dir(&empty).unwrap().next().is_none());
+    }
 
     #[test]
     fn a_load_that_fails_leaves_no_database_that_was_not_there() {
         let root = tempfile::tempdir().unwrap();
         let (new, empty) = (root.path().join("new.eg"), root.path().join("empty.eg"));
         fs::create_dir(&empty).unwrap();
-        let cancel = CancelFlag::default();
-        cancel.cancel();
-        let context = Context {
-            console: Console::default(),
-            cancel,
-            interrupt: Interrupt::default(),
-            threads: 1,
-            options: Options::default(),
-            opening_options: Vec::new(),
-        };
-        let load = || Load {
-            vertices: vec![VertexTable::new("V", Vec::new(), vec![VertexBlock::bare(3)])],
-            edges: Vec::new(),
-        };
+        let context = context(Options::default());
+        context.cancel.cancel();
         for path in [&new, &empty] {
             let into = Destination::new(path, None, &context).unwrap();
             let failed = into.load(load(), None, 0.0, &Meter::silent(), &context).unwrap_err();

@@ -34,7 +34,7 @@ use clap::error::ErrorKind as UsageKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, ColorChoice, FromArgMatches};
 use evergraph::Options;
-use evergraph_graph::error::{Error, ErrorKind};
+use evergraph_graph::error::{DamagedSharedState, Error, ErrorKind};
 use evergraph_terminal::console::{Color, Console, DisplayMode};
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::file_size_limit;
@@ -89,11 +89,11 @@ fn main() -> ExitCode {
     for why in &resolved.left_out_files {
         console.note(format!("{why}; it is ignored"));
     }
-    let elsewhere = |message: &str| resolved.told_elsewhere(&command_path(&matches), message);
+    let hint = |error: &Error| hint_of(error, &command_path(&matches), &resolved);
     let opening = opening_options(&matches);
     let outcome =
         start(console, &arguments.global, opening).and_then(|context| run(&arguments.command, &context));
-    ended(outcome, &console, elsewhere)
+    ended(outcome, &console, hint)
 }
 
 /// Reads what files and variables say besides the command line; `plain` has no switches that take others back.
@@ -150,22 +150,35 @@ fn start(console: Console, global: &Global, opening_options: Vec<&'static str>) 
 }
 
 /// Before settings are known, nothing is said of them.
-fn nothing(_message: &str) -> Option<String> {
+fn nothing(_error: &Error) -> Option<String> {
     None
 }
 
-/// Tells of a failure; `elsewhere` says which settings that its message speaks of were not said in the call.
+/// What to do about an error of a command, where that depends on more than the error: which settings that it speaks of were not
+/// said in the call; or what is left to do after `check`.
+fn hint_of(error: &Error, command: &[String], resolved: &Resolved) -> Option<String> {
+    match error.kind() {
+        ErrorKind::Invalid | ErrorKind::NotFound => resolved.told_elsewhere(command, &error.to_string()),
+        ErrorKind::Corrupt
+            if command.first().is_some_and(|name| name == "check")
+                && error.cause::<DamagedSharedState>().is_none() =>
+        {
+            Some("restore a backup, or save what verifies with `evergraph salvage DB NEW`".to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// Tells of a failure, with the hint that `hint_of` has beside what the error itself suggests.
 fn ended(
     outcome: Result<ExitCode, Failure>,
     console: &Console,
-    elsewhere: impl Fn(&str) -> Option<String>,
+    hint_of: impl Fn(&Error) -> Option<String>,
 ) -> ExitCode {
     outcome.unwrap_or_else(|failure| {
         let hint = match &failure {
-            Failure::Error(error) if matches!(error.kind(), ErrorKind::Invalid | ErrorKind::NotFound) => {
-                elsewhere(&error.to_string())
-            }
-            _ => None,
+            Failure::Error(error) => hint_of(error),
+            Failure::ClosedPipe => None,
         };
         console.failure(&failure, hint.as_deref());
         ExitCode::from(failure.exit_code())

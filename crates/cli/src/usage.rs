@@ -80,9 +80,12 @@ pub fn in_our_words(usage: &clap::Error, path: &[String]) -> Option<(Failure, St
 fn not_by_url(path: &[String], url: &str) -> (Failure, String) {
     let command = path.first().map_or("this command", String::as_str);
     let text = format!("{command} opens the folder of a database, and {url} is the URL of a server");
-    let hint = "this command needs the folder, on the server's machine and while no server has it open; `evergraph help` shows \
-                which commands take a URL";
-    (Error::invalid(text).into(), hint.to_owned())
+    // Who has it open is what `readers` tells.
+    let when = if command == "readers" { "" } else { " and while no server has it open" };
+    let hint = format!(
+        "this command needs the folder, on the server's machine{when}; `evergraph help` shows which commands take a URL"
+    );
+    (Error::invalid(text).into(), hint)
 }
 
 /// `usage` without guesses that lead astray, and with the reason where an option is missed.
@@ -163,6 +166,13 @@ mod tests {
         let usage = command_line().try_get_matches_from(["evergraph", "--threads", "-1", "stats", "a.eg"]);
         let text = usage.unwrap_err().to_string();
         assert!(text.contains("-1 is not in 1..=1024") && !text.contains("tip"), "{text}");
+    }
+
+    #[test]
+    fn only_readers_works_beside_the_server_whose_url_was_given() {
+        let hint = |command: &str| not_by_url(&[command.to_owned()], "ws://localhost/a").1;
+        assert!(hint("convert").contains("while no server has it open"));
+        assert!(hint("readers").starts_with("this command needs the folder, on the server's machine;"));
     }
 
     #[test]

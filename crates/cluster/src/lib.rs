@@ -2,7 +2,7 @@
 //! of it. No I/O but a node's own files and, behind the features `network` and `etcd`, connections to other nodes and to the log.
 //!
 //! ```text
-//! coordinator  reads at S, buffers writes
+//! coordinator  transaction reads at S, buffers writes
 //!              key_hash   what it checks, what it touches: hashes
 //!              record     one record
 //!              log        packed with others into a message   ──append──> shared log
@@ -39,4 +39,5 @@ pub mod record_id;
 pub mod remote;
 pub mod seeded;
 pub mod tables;
+pub mod transaction;
 pub mod transport;

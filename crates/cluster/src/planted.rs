@@ -129,6 +129,10 @@ pub enum Bug {
     StalledStateSaved,
     /// A partition whose store failed is read.
     FailedPartitionAnswers,
+    /// A transaction does not check what it writes.
+    WritesUnchecked,
+    /// A serialisable transaction does not check what it has read.
+    ReadsUnchecked,
     /// Work on an answer goes on though nobody waits for it.
     ForgottenWorkGoesOn,
     /// Whoever reads does not learn of groups that the log has given a label.

@@ -15,12 +15,14 @@ use evergraph_mapped_engine::reader::processes::{DatabaseProcesses, database_pro
 use evergraph_mapped_engine::reader::reader_engine::MappedReader;
 use evergraph_storage::checkpoint::manifest::{FILE_NAME, Manifest};
 use evergraph_storage::durable_engine::DurableEngine;
+use evergraph_storage::found_database::refuse_lost_manifest;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::open::OpenOptions;
 use evergraph_storage::store::{ReaderParts, Store, StoreOptions};
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use evergraph_storage::timeline::shared_readable::SharedReadable;
+use evergraph_storage::unfinished_directory::is_unfinished;
 use std::sync::Arc;
 
 /// A database that is open to be read.
@@ -102,7 +104,8 @@ pub fn open_reader(directory: Arc<dyn Directory>, options: &OpenOptions) -> Resu
 /// The engine of the database in `directory`. Nothing is locked.
 ///
 /// # Errors
-/// `not_found` if there is no database; `invalid` for an engine that isn't known; `corrupt`, `io`.
+/// `not_found` if there is no database; `invalid` for an engine that isn't known; `corrupt`, also if only the manifest is missing;
+/// `io`.
 pub fn engine_of(directory: &dyn Directory) -> Result<EngineKind> {
     let manifest = manifest_of(directory)?;
     Ok(EngineKind::named(&manifest.engine).expect("a manifest is read if its engine is known"))
@@ -119,6 +122,9 @@ pub fn may_have_notes(directory: &dyn Directory) -> Result<bool> {
 
 fn manifest_of(directory: &dyn Directory) -> Result<Manifest> {
     if !directory.exists(FILE_NAME)? {
+        if !is_unfinished(directory)? {
+            refuse_lost_manifest::<AnyEngine>(directory)?;
+        }
         let text = format!("there is no database in {}", directory.location().display());
         return Err(Error::new(ErrorKind::NotFound, text));
     }

@@ -103,7 +103,7 @@ impl Database {
     /// The engine of the database at `path`, which any process may have open.
     ///
     /// # Errors
-    /// `not_found` if there is none; `corrupt` for a damaged manifest; `io`.
+    /// `not_found` if there is none; `corrupt` for a damaged manifest, or one that is missing beside files of a database; `io`.
     pub fn engine_at(path: impl AsRef<Path>) -> Result<EngineKind> {
         reader::engine_of(&existing(path.as_ref())?)
     }
@@ -197,6 +197,15 @@ mod tests {
         let missing = Database::open_reader(&path).err().unwrap();
         assert_eq!(missing.kind(), ErrorKind::NotFound);
         assert!(!path.exists());
+        let lost = folder.path().join("lost.eg");
+        std::fs::create_dir(&lost).unwrap();
+        assert_eq!(Database::processes(&lost).unwrap_err().kind(), ErrorKind::NotFound);
+        std::fs::write(lost.join("log-0000000000000001"), "").unwrap();
+        let error = Database::processes(&lost).unwrap_err();
+        assert!(
+            error.kind() == ErrorKind::Corrupt && error.to_string().contains("lost its manifest"),
+            "{error}"
+        );
         let writer = Database::open(&path).unwrap();
         let refused = Database::open_reader(&path).err().unwrap();
         assert_eq!(refused.kind(), ErrorKind::Invalid);

@@ -199,6 +199,19 @@ impl From<TransactionTooLarge> for Error {
     }
 }
 
+/// What processes share while a database is open is damaged, and nothing that is stored: the cause of an error of kind `corrupt`
+/// that the next opening repairs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DamagedSharedState;
+
+impl fmt::Display for DamagedSharedState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("close the database everywhere and open it again")
+    }
+}
+
+impl StdError for DamagedSharedState {}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.text)

@@ -11,12 +11,26 @@
 //! Whoever has joined says so in `live`, in the word of its claim. So the next writer tells those who read what it writes from those
 //! who still read what an earlier one left, or what they recovered by themselves: of these it sees the lock alone.
 //!
+//! A process without a snapshot keeps nothing of a writer that has ended:
+//!
+//! ```text
+//! writer    closes `live`; fence; a claim without a snapshot is dismissed: its file goes, and the lock in it is nobody's obstacle
+//! begin     slot registered; fence; is `live` open? if not, only a slot that is taken already is shared
+//! end       last slot freed; fence; is `live` open? if not, the lock is given back
+//! ```
+//!
+//! Of a begin or an end and a writer that closes at the same time, one sees the other. Behind the closing no free slot is taken any
+//! more: so the writer, which looks at one slot after the other, finds all of them free only if nobody reads. Whoever swaps the word
+//! of a claim first, the writer to dismiss it or the process to give it back, removes its file.
+//!
+//! What a process recovered by itself has slots that nobody else looks at. The lock is given back with the last snapshot.
+//!
 //! Source: mapped-engine, section 5. Differs: a seventeenth snapshot isn't refused, it shares a slot. So a snapshot always
 //! begins, as in the process that writes; what can go wrong is told by its reads.
 
 use crate::live::Live;
 use crate::live_file::not_announced;
-use crate::live_head::SLOTS_PER_PROCESS;
+use crate::live_head::{SLOTS_PER_PROCESS, made_anew};
 use crate::slots::{ReaderSlot, SlotHolder};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::timestamp::Timestamp;
@@ -25,8 +39,12 @@ use evergraph_storage::io::directory::{Directory, LockGuard};
 use evergraph_storage::io::error::IoError;
 use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::sync::Mutex;
-use evergraph_storage::sync::atomic::Ordering;
+use evergraph_storage::sync::atomic::{Ordering, fence};
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
+
+/// What stands in the word of a claim whose file the writer removed.
+const DISMISSED: u64 = u64::MAX;
 
 /// The name of the file whose lock says who has the slots of `claim`.
 #[must_use]
@@ -50,8 +68,9 @@ pub struct ClaimedSlots {
     claim: u32,
     process: u32,
     clock: Arc<dyn Clock>,
+    /// Whether no other process looks at the slots: what is read was recovered by this one.
+    is_alone: bool,
     use_of_slots: Mutex<UseOfSlots>,
-    lock: Option<ReaderLock>,
 }
 
 /// The lock of a claim: what its process reads stays, whichever `live` that is in. Its file goes with it.
@@ -59,6 +78,8 @@ pub struct ClaimedSlots {
 pub struct ReaderLock {
     directory: Arc<dyn Directory>,
     claim: u32,
+    /// Whether its file is still its own to remove.
+    has_file: bool,
     _lock: LockGuard,
 }
 
@@ -66,15 +87,23 @@ impl ReaderLock {
     /// Takes the first lock of `claims` that nobody has.
     ///
     /// # Errors
-    /// `limit` if as many processes read the database; `io`, naming the file, if one of the files can't be made or locked, for
-    /// example without permission.
+    /// `limit` if as many processes read the database; `io`, naming the file, if one of the files can't be made or locked, or none
+    /// of them for lack of permission.
     pub fn take(directory: &Arc<dyn Directory>, claims: u32) -> Result<Self> {
+        let mut denied = None;
         for claim in 0..claims {
             match Self::take_one(directory, claim) {
                 Ok(lock) => return Ok(lock),
                 Err(IoError::Locked { .. }) => {}
+                // Of another user, who was killed.
+                Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                    denied.get_or_insert(error);
+                }
                 Err(error) => return Err(not_announced(error)),
             }
+        }
+        if let Some(error) = denied {
+            return Err(not_announced(error));
         }
         let location = directory.location().display();
         let text =
@@ -88,12 +117,15 @@ impl ReaderLock {
     /// [`IoError::Locked`] if a process has it; what the system says.
     pub(crate) fn take_one(directory: &Arc<dyn Directory>, claim: u32) -> std::result::Result<Self, IoError> {
         let lock = directory.lock_exclusive(&reader_file(claim))?;
-        Ok(Self { directory: Arc::clone(directory), claim, _lock: lock })
+        Ok(Self { directory: Arc::clone(directory), claim, has_file: true, _lock: lock })
     }
 }
 
 impl Drop for ReaderLock {
     fn drop(&mut self) {
+        if !self.has_file {
+            return;
+        }
         // While the lock is held: nobody else has it in this file. What stays, the next one takes.
         let _ = self.directory.remove(&reader_file(self.claim));
     }
@@ -104,6 +136,16 @@ impl Drop for ReaderLock {
 struct UseOfSlots {
     snapshots: [u32; SLOTS_PER_PROCESS as usize],
     newest: usize,
+    /// None once it was given back. Never dropped by itself: in a forked process it is another one's.
+    lock: ManuallyDrop<Option<ReaderLock>>,
+}
+
+impl UseOfSlots {
+    /// A slot with a snapshot, the newest if that has one.
+    fn taken(&self) -> Option<usize> {
+        let has_snapshot = |number: &usize| self.snapshots[*number] > 0;
+        Some(self.newest).filter(has_snapshot).or_else(|| (0..self.snapshots.len()).find(has_snapshot))
+    }
 }
 
 impl ClaimedSlots {
@@ -126,6 +168,24 @@ impl ClaimedSlots {
     /// # Errors
     /// `busy` if another process opened the database since `live` was joined.
     pub fn with_lock(live: Arc<Live>, lock: ReaderLock, process: u32, clock: Arc<dyn Clock>) -> Result<Self> {
+        Self::of(live, lock, process, clock, false)
+    }
+
+    /// The same of a `live` that this process recovered by itself, and nobody writes.
+    ///
+    /// # Errors
+    /// None where `live` is in this process' memory.
+    pub fn alone(live: Arc<Live>, lock: ReaderLock, process: u32, clock: Arc<dyn Clock>) -> Result<Self> {
+        Self::of(live, lock, process, clock, true)
+    }
+
+    fn of(
+        live: Arc<Live>,
+        lock: ReaderLock,
+        process: u32,
+        clock: Arc<dyn Clock>,
+        is_alone: bool,
+    ) -> Result<Self> {
         let claim = lock.claim;
         // Behind the lock. Whoever opens the database replaces `live`, then looks at the locks: either that is seen here, or
         // the lock is seen there.
@@ -134,7 +194,8 @@ impl ClaimedSlots {
         slots_of(&live, claim).for_each(ReaderSlot::end);
         live.retained_word(claim).store(0, Ordering::Relaxed);
         live.claim_word(claim).store(process.into(), Ordering::Release);
-        Ok(Self { live, claim, process, clock, use_of_slots: Mutex::default(), lock: Some(lock) })
+        let slots = UseOfSlots { lock: ManuallyDrop::new(Some(lock)), ..UseOfSlots::default() };
+        Ok(Self { live, claim, process, clock, is_alone, use_of_slots: Mutex::new(slots) })
     }
 
     /// Which claim it is: the number of the file.
@@ -148,17 +209,17 @@ impl ClaimedSlots {
     /// # Errors
     /// `invalid` in a process that was forked from the one that claimed the slots; `busy` if the writer closed the database.
     pub fn begin(self: &Arc<Self>) -> Result<OpenSlot> {
-        let open = self.begin_anyway()?;
-        // Behind the registration: whoever closes it before is seen.
+        let open = self.begin_if_kept()?;
         self.live.check()?;
-        Ok(open)
+        open.ok_or_else(|| made_anew(self.live.words().path()))
     }
 
-    /// The same where nobody writes any more: of the last commit that was readable. The lock keeps all of it.
+    /// The same also where nobody writes any more, of the last commit that was readable: as long as another snapshot keeps it.
+    /// `None` if none does: then nothing that `live` refers to is kept, and the lock has been given back.
     ///
     /// # Errors
     /// `invalid` in a process that was forked from the one that claimed the slots.
-    pub fn begin_anyway(self: &Arc<Self>) -> Result<OpenSlot> {
+    pub fn begin_if_kept(self: &Arc<Self>) -> Result<Option<OpenSlot>> {
         if self.is_forked() {
             let (claimed, path) = (self.process, self.live.words().path().display());
             let text = format!(
@@ -167,18 +228,61 @@ impl ClaimedSlots {
             return Err(Error::invalid(text));
         }
         let mut slots = self.use_of_slots.lock();
-        let (number, timestamp) = match slots.snapshots.iter().position(|snapshots| *snapshots == 0) {
-            Some(free) => {
-                let begun = u32::try_from(self.clock.wall() / 1_000_000_000).unwrap_or(0);
-                let holder = SlotHolder { process: self.process, begun };
+        if slots.lock.is_none() {
+            return Ok(None);
+        }
+        let free = slots.snapshots.iter().position(|snapshots| *snapshots == 0);
+        let begun = match free.and_then(|free| Some((free, self.begin_in(free)?))) {
+            Some((free, timestamp)) => {
                 slots.newest = free;
-                (free, self.slot(free).begin(holder, self.live.era_word(), self.live.readable_word()))
+                Some((free, timestamp))
             }
-            None => (slots.newest, self.slot(slots.newest).raise(self.live.readable_word())),
+            None => slots.taken().map(|taken| (taken, self.slot(taken).raise(self.live.readable_word()))),
+        };
+        let Some((number, timestamp)) = begun else {
+            self.give_back(&mut slots);
+            return Ok(None);
         };
         slots.snapshots[number] += 1;
         drop(slots);
-        Ok(OpenSlot { slots: Arc::clone(self), number, timestamp })
+        Ok(Some(OpenSlot { slots: Arc::clone(self), number, timestamp }))
+    }
+
+    /// Whether what its snapshots read is kept, until the last of them ends.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        self.use_of_slots.lock().lock.is_some()
+    }
+
+    /// Begins a snapshot in a slot that is free; `None` if `live` was closed.
+    fn begin_in(&self, free: usize) -> Option<Timestamp> {
+        let begun = u32::try_from(self.clock.wall() / 1_000_000_000).unwrap_or(0);
+        let (holder, slot) = (SlotHolder { process: self.process, begun }, self.slot(free));
+        let timestamp = slot.begin(holder, self.live.era_word(), self.live.readable_word());
+        // Behind the registration, which has a fence: whoever closes it and looks at the slots saw that, or is seen here.
+        if self.is_alone || self.live.is_open() {
+            return Some(timestamp);
+        }
+        slot.end();
+        None
+    }
+
+    /// Behind the end of the last snapshot.
+    fn last_has_ended(&self, slots: &mut UseOfSlots) {
+        if planted(Bug::IdleReaderKeepsLock) {
+            return;
+        }
+        // Pairs with that of `dismiss_idle`: the writer sees the slot free, or it is seen here that it closed `live`.
+        fence(Ordering::SeqCst);
+        if self.is_alone || !self.live.is_open() {
+            self.give_back(slots);
+        }
+    }
+
+    fn give_back(&self, slots: &mut UseOfSlots) {
+        let Some(mut lock) = slots.lock.take() else { return };
+        lock.has_file = self.live.claim_word(self.claim).swap(0, Ordering::AcqRel) != DISMISSED;
+        drop(lock);
     }
 
     /// Whether this is a process that was forked from the one that claimed the slots, whose memory it has a copy of.
@@ -194,12 +298,34 @@ impl ClaimedSlots {
 
 impl Drop for ClaimedSlots {
     fn drop(&mut self) {
-        if self.is_forked() {
-            // Giving the lock back here would take it from the process that this one was forked from.
-            std::mem::forget(self.lock.take());
-            return;
+        // Giving the lock back here would take it from the process that this one was forked from.
+        if !self.is_forked() {
+            self.give_back(&mut self.use_of_slots.lock());
         }
-        self.live.claim_word(self.claim).store(0, Ordering::Release);
+    }
+}
+
+/// Lets those processes go that joined `live` and have no snapshot there: whoever opens the database next needs to keep nothing for
+/// them. `live` is closed, by its writer or by the next one, which has the database's lock.
+///
+/// Cost: a look at each slot; a file removed for each process.
+pub fn dismiss_idle(directory: &dyn Directory, live: &Live) {
+    if planted(Bug::IdleReaderNotDismissed) {
+        return;
+    }
+    fence(Ordering::SeqCst);
+    for claim in 0..live.head().slots / SLOTS_PER_PROCESS {
+        let word = live.claim_word(claim);
+        let process = word.load(Ordering::Acquire);
+        let is_idle = || slots_of(live, claim).all(|slot| slot.look().is_none());
+        if process == 0 || process == DISMISSED || !is_idle() {
+            continue;
+        }
+        let dismissed = word.compare_exchange(process, DISMISSED, Ordering::AcqRel, Ordering::Relaxed);
+        if dismissed.is_ok() {
+            // What stays keeps more than it needs to, until that process begins a snapshot or ends.
+            let _ = directory.remove(&reader_file(claim));
+        }
     }
 }
 
@@ -242,6 +368,9 @@ impl Drop for OpenSlot {
         slots.snapshots[self.number] -= 1;
         if slots.snapshots[self.number] == 0 {
             self.slots.slot(self.number).end();
+            if slots.taken().is_none() {
+                self.slots.last_has_ended(&mut slots);
+            }
         }
     }
 }
@@ -253,6 +382,9 @@ mod tests {
     use crate::slots::{Replacement, SnapshotNeeds};
     use crate::words::{RegionSizes, SharedWords};
     use evergraph_storage::io::clock::ManualClock;
+    use evergraph_storage::io::directory::LockState;
+    use evergraph_storage::io::error::Operation;
+    use evergraph_storage::io::failing::{FailingDirectory, Fault};
     use evergraph_storage::io::memory::MemoryDirectory;
 
     fn live(slots: u32) -> Arc<Live> {
@@ -355,9 +487,67 @@ mod tests {
         assert!(live.claim_word(0).load(Ordering::Relaxed) == forked.into(), "nor its claim");
         assert!(directory.lock_exclusive(&reader_file(0)).is_err(), "nor its lock");
         let slots = claim(&live, &memory()).unwrap();
+        let kept = slots.begin().unwrap();
         live.close();
         assert_eq!(slots.begin().unwrap_err().kind(), ErrorKind::Busy);
-        assert_eq!(slots.begin_anyway().unwrap().timestamp(), Timestamp(5));
+        let another = slots.begin_if_kept().unwrap().expect("a snapshot keeps it");
+        assert_eq!(another.timestamp(), Timestamp(5));
+        assert_eq!(another.number, kept.number, "a free slot is taken");
+        drop(kept);
+        assert!(slots.is_kept());
+        drop(another);
+        assert!(!slots.is_kept() && slots.begin_if_kept().unwrap().is_none());
+        assert_eq!(slots.begin().unwrap_err().kind(), ErrorKind::Busy);
         assert!(slots_of(&live, 0).all(|slot| slot.look().is_none()), "no slot is left taken");
+    }
+
+    #[test]
+    fn who_has_no_snapshot_when_live_is_closed_is_dismissed() {
+        let (live, directory) = (live(48), memory());
+        let [idle, reading, gone] = [(); 3].map(|()| claim(&live, &directory).unwrap());
+        let snapshot = reading.begin().unwrap();
+        drop(idle.begin().unwrap());
+        live.close();
+        drop(gone);
+        dismiss_idle(&*directory, &live);
+        let is_held = |claim| directory.lock_state(&reader_file(claim)).unwrap() != LockState::Free;
+        assert_eq!([0, 1, 2].map(is_held), [false, true, false], "an idle process is an obstacle");
+        // Another process takes the claim. Who was dismissed leaves its file alone.
+        let next = directory.lock_exclusive(&reader_file(0)).unwrap();
+        assert!(idle.begin_if_kept().unwrap().is_none());
+        drop(idle);
+        assert!(is_held(0), "the lock of another process was given back");
+        drop(next);
+        drop(snapshot);
+        assert!(!is_held(1), "the last snapshot of a closed `live` gives the lock back");
+        dismiss_idle(&*directory, &live);
+        assert!(reading.begin_if_kept().unwrap().is_none());
+    }
+
+    #[test]
+    fn what_was_recovered_is_kept_by_its_snapshots_alone() {
+        let (live, directory) = (live(16), memory());
+        live.close();
+        let lock = ReaderLock::take(&directory, 1).unwrap();
+        let clock = Arc::new(ManualClock::new(0));
+        let slots = ClaimedSlots::alone(live, lock, std::process::id(), clock).map(Arc::new).unwrap();
+        let (first, second) = (slots.begin_if_kept().unwrap(), slots.begin_if_kept().unwrap());
+        drop(first);
+        assert!(slots.is_kept() && directory.lock_exclusive(&reader_file(0)).is_err());
+        drop(second);
+        assert!(directory.lock_exclusive(&reader_file(0)).is_ok(), "an idle process keeps its lock");
+        assert!(slots.begin_if_kept().unwrap().is_none());
+    }
+
+    /// As that of a killed process of another user, who left it with a mode that keeps others from it.
+    #[test]
+    fn a_file_that_may_not_be_written_is_passed_over() {
+        let failing = Arc::new(FailingDirectory::new(Arc::new(MemoryDirectory::new("db"))));
+        let directory: Arc<dyn Directory> = Arc::<FailingDirectory>::clone(&failing);
+        failing.plan(Fault::new(Operation::Lock, "reader-0", std::io::ErrorKind::PermissionDenied).lasting());
+        let lock = ReaderLock::take(&directory, 2).unwrap();
+        assert_eq!(lock.claim, 1);
+        let error = ReaderLock::take(&directory, 2).unwrap_err().to_string();
+        assert!(error.contains("reader-0: a process that reads"), "{error}");
     }
 }

@@ -10,7 +10,7 @@
 
 use crate::live_head::{CLOSED, LiveHead, MAGIC, STATE_WORD, made_anew};
 use crate::words::{LINE_BYTES, LINE_WORDS, Region, RegionSource};
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::error::{DamagedSharedState, Error, ErrorKind, Result};
 use evergraph_storage::io::directory::{Directory, File, OpenMode};
 use evergraph_storage::io::error::IoError;
 use evergraph_storage::io::mapping::{WORD_BYTES, WordMapping};
@@ -151,11 +151,11 @@ impl RegionSource for LiveFile {
             Ok(mapping) => Ok(Arc::new(MappedRegion(mapping))),
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
                 let text = format!(
-                    "{} is damaged at byte {}: the file ends before; close the database everywhere and open it again",
+                    "{} is damaged at byte {}: the file ends before; {DamagedSharedState}",
                     self.path.display(),
                     range.start
                 );
-                Err(Error::new(ErrorKind::Corrupt, text).because(error))
+                Err(Error::new(ErrorKind::Corrupt, text).because(DamagedSharedState))
             }
             Err(error) => Err(error.into()),
         }

@@ -18,7 +18,7 @@
 //! process can have its pid by now: so the start of the machine stands beside the pid.
 
 use crate::words::{LINE_WORDS, LineNumber, RegionSizes};
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::error::{DamagedSharedState, Error, ErrorKind, Result};
 use evergraph_storage::io::random::{Random as _, SplitMix64};
 use std::fs;
 use std::path::Path;
@@ -78,7 +78,10 @@ impl LiveHead {
     /// was started since.
     pub fn decode(words: [u64; LINE_WORDS], path: &Path) -> Result<Self> {
         let path = path.display();
-        let corrupt = |what: String| Err(Error::new(ErrorKind::Corrupt, format!("{path}: {what}")));
+        let corrupt = |what: String| {
+            let text = format!("{path}: {what}; {DamagedSharedState}");
+            Err(Error::new(ErrorKind::Corrupt, text).because(DamagedSharedState))
+        };
         if words[0] != MAGIC {
             let found = words[0];
             return corrupt(format!(

@@ -13,7 +13,7 @@
 //! Whoever may write to the file can put anything there. So every line number that was read from it is checked here, and
 //! what lies outside is an error that names the place.
 
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::error::{DamagedSharedState, Error, ErrorKind, Result};
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 use std::fmt::Debug;
@@ -254,10 +254,8 @@ impl SharedWords {
     #[must_use]
     pub fn damaged(&self, line: LineNumber, what: impl std::fmt::Display) -> Error {
         let (path, byte) = (self.path().display(), line.byte_offset());
-        let text = format!(
-            "{path} is damaged at byte {byte}: {what}; close the database everywhere and open it again"
-        );
-        Error::new(ErrorKind::Corrupt, text)
+        let text = format!("{path} is damaged at byte {byte}: {what}; {DamagedSharedState}");
+        Error::new(ErrorKind::Corrupt, text).because(DamagedSharedState)
     }
 
     #[cold]

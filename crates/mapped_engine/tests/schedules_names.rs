@@ -52,7 +52,7 @@ struct Reader {
 
 impl SharedReadable for Reader {
     fn register(&self) -> Timestamp {
-        let pinned = self.joined.begin().expect("a slot is free");
+        let pinned = self.joined.begin_if_kept().expect("a slot is free").expect("nobody closes it");
         let timestamp = pinned.timestamp();
         *self.registered.lock() = Some(pinned);
         timestamp

@@ -209,6 +209,20 @@ fn memory(statistics: &Statistics, edges_count: u64) -> Memory {
             total_bytes_per_edge: per_edge(total_bytes),
         };
     }
+    if !statistics.engine.keeps_graph_in_memory() {
+        // Another process writes its files, and has what waits for merges in its memory.
+        return Memory {
+            topology_bytes: 0,
+            property_bytes: 0,
+            order_bytes: 0,
+            record_bytes: 0,
+            retained_bytes: 0,
+            index_bytes: store.index_bytes,
+            total_bytes: store.index_bytes,
+            topology_bytes_per_edge: None,
+            total_bytes_per_edge: per_edge(store.index_bytes),
+        };
+    }
     let total_bytes = engine.topology_bytes
         + engine.property_bytes
         + engine.order_bytes

@@ -78,11 +78,11 @@ pub fn check_engine_options(compaction_threads: usize, live_bytes_max: u64) -> R
 /// `invalid` for less than 16 MiB or more than 256 GiB.
 pub fn check_live_bytes_max(live_bytes_max: u64) -> Result<()> {
     let bound = match live_bytes_max {
-        ..LIVE_BYTES_MAX_FLOOR => format!("at least {LIVE_BYTES_MAX_FLOOR}"),
+        ..LIVE_BYTES_MAX_FLOOR => format!("at least {} MiB", LIVE_BYTES_MAX_FLOOR >> 20),
         LIVE_BYTES_MAX_FLOOR..=LIVE_BYTES_MAX_CEILING => return Ok(()),
-        _ => format!("at most {LIVE_BYTES_MAX_CEILING}"),
+        _ => format!("at most {} GiB", LIVE_BYTES_MAX_CEILING >> 30),
     };
-    Err(Error::invalid(format!("live_bytes_max is {live_bytes_max}, but must be {bound}")))
+    Err(Error::invalid(format!("live_bytes_max is {live_bytes_max} bytes, but must be {bound}")))
 }
 
 /// Refuses a partition whose commits would wait for its own log: whoever decided them has them durable.

@@ -43,18 +43,9 @@ pub(crate) fn refuse_strangers<E: DurableEngine>(directory: &dyn Directory, crea
     if is_unfinished(directory)? {
         return Err(unfinished(directory));
     }
+    refuse_lost_manifest::<E>(directory)?;
     let ours = [LOCK_NAME, manifest::NEW_FILE_NAME, end_file::FILE_NAME, end_file::NEW_FILE_NAME];
     let names = directory.list()?;
-    if let Some(left) = names.iter().find(|name| E::is_file(name) || name.starts_with("log-")) {
-        return Err(Error::new(
-            ErrorKind::Corrupt,
-            format!(
-                "{} has lost its manifest: `{left}` is there; restore the manifest, or the whole directory \
-                 from a copy",
-                directory.location().display()
-            ),
-        ));
-    }
     if let Some(stranger) = names.iter().find(|name| !ours.contains(&name.as_str())) {
         return Err(Error::invalid(format!(
             "{} is not an Evergraph database: it has no manifest, but a file `{stranger}`; name an empty or \
@@ -68,6 +59,24 @@ pub(crate) fn refuse_strangers<E: DurableEngine>(directory: &dyn Directory, crea
         return Err(Error::new(ErrorKind::NotFound, text));
     }
     Ok(())
+}
+
+/// Refuses a directory without a manifest that has other files of a database.
+///
+/// # Errors
+/// `corrupt`, naming one of them; what the system says.
+pub fn refuse_lost_manifest<E: DurableEngine>(directory: &dyn Directory) -> Result<()> {
+    let names = directory.list()?;
+    let Some(left) = names.iter().find(|name| E::is_file(name) || name.starts_with("log-")) else {
+        return Ok(());
+    };
+    Err(Error::new(
+        ErrorKind::Corrupt,
+        format!(
+            "{} has lost its manifest: `{left}` is there; restore the manifest, or the whole directory from a copy",
+            directory.location().display()
+        ),
+    ))
 }
 
 /// The database in `directory`, or a new one. The caller holds the lock.

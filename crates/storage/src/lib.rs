@@ -8,7 +8,7 @@ pub mod durable_engine;
 pub mod engine;
 mod engine_listener;
 pub mod error;
-mod found_database;
+pub mod found_database;
 pub mod index;
 pub mod indexing;
 #[cfg(tsan)]

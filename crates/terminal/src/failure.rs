@@ -10,12 +10,13 @@
 
 use crate::table::visible;
 use evergraph_graph::budget::OverBudget;
-use evergraph_graph::error::{Error, ErrorKind};
+use evergraph_graph::error::{DamagedSharedState, Error, ErrorKind};
 use evergraph_query::error::TextError;
 use evergraph_storage::io::error::{IoError, Operation};
 use serde::Serialize;
 use std::error::Error as StdError;
 use std::io::{self, Write};
+use std::path::Path;
 
 /// Why a command stopped.
 #[derive(Debug)]
@@ -50,11 +51,11 @@ impl Failure {
         }
     }
 
-    /// Tells the user on standard error: as one JSON document if `json`, in colour if `color`; and `hint`,
-    /// where the error itself suggests nothing.
+    /// Tells the user on standard error: as one JSON document if `json`, in colour if `color`; and `hint`, or what the error
+    /// itself suggests.
     pub fn tell(&self, json: bool, color: bool, hint: Option<&str>) {
         let Self::Error(error) = self else { return };
-        let hint = own_hint(error).or_else(|| hint.map(ToOwned::to_owned));
+        let hint = hint.map(ToOwned::to_owned).or_else(|| own_hint(error));
         if json { tell(&to_json(error, hint)) } else { tell(to_text(error, hint, color).trim_end()) }
     }
 }
@@ -130,6 +131,11 @@ fn causes(error: &Error) -> Vec<String> {
 /// What to do, where the kind or the cause tells and the text, which isn't about this program, doesn't.
 fn own_hint(error: &Error) -> Option<String> {
     match error.kind() {
+        ErrorKind::Corrupt if error.cause::<DamagedSharedState>().is_some() => {
+            let text = "only the file `live` is damaged, which has nothing that is stored: it is made anew when the database is \
+                        opened to write";
+            return Some(text.to_owned());
+        }
         ErrorKind::Corrupt => {
             return Some(
                 "`evergraph check DB` lists all damage; restore a backup, or save what verifies with \
@@ -144,15 +150,31 @@ fn own_hint(error: &Error) -> Option<String> {
         if let Some(over) = cause.downcast_ref::<OverBudget>() {
             return Some(format!("at least --memory-limit {} is needed", limit_for(over.needed_bytes())));
         }
-        if let Some(IoError::Failed { operation: Operation::Lock, source, .. }) = cause.downcast_ref()
-            && matches!(source.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+        if let Some(IoError::Failed { operation, path, source, .. }) = cause.downcast_ref()
+            && let Some(text) = hint_of_files(*operation, path, source.kind())
         {
-            let text =
-                "even reading a database needs write access to its folder: copy it, or run as its owner";
             return Some(text.to_owned());
         }
     }
     None
+}
+
+/// What to do about an operation on a file of a database that failed.
+fn hint_of_files(operation: Operation, path: &Path, kind: io::ErrorKind) -> Option<&'static str> {
+    match (operation, kind) {
+        (Operation::Lock, io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) => Some(
+            "this command needs write access to the folder, even to read: copy it, or run as its owner. With the mapped engine, \
+             query, shell, run, stats, export and index list need it only for the files `live` and `reader-N`",
+        ),
+        (Operation::Allocate, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+            if path.ends_with("live") =>
+        {
+            Some(
+                "free some space; query, shell, run, stats, export and index list read the database meanwhile with --read-only",
+            )
+        }
+        _ => None,
+    }
 }
 
 /// A limit of at least `bytes` as `--memory-limit` reads it, in the largest unit that is not much more.
@@ -225,9 +247,21 @@ mod tests {
     #[test]
     fn who_may_not_write_to_a_database_hears_that_it_is_written_to() {
         let refused = IoError::new(Operation::Lock, "a.eg/lock", io::ErrorKind::PermissionDenied.into());
-        assert!(own_hint(&refused.into()).unwrap().starts_with("even reading a database needs write access"));
+        assert!(own_hint(&refused.into()).unwrap().starts_with("this command needs write access"));
         let other = IoError::new(Operation::Read, "a.eg/log-1", io::ErrorKind::PermissionDenied.into());
         assert_eq!(own_hint(&other.into()), None);
+    }
+
+    #[test]
+    fn who_finds_the_disk_full_may_read_and_a_damaged_live_is_no_case_for_check_or_salvage() {
+        let full = |name: &str| IoError::new(Operation::Allocate, name, io::ErrorKind::StorageFull.into());
+        assert!(own_hint(&full("a.eg/live").into()).unwrap().contains("--read-only"));
+        assert_eq!(own_hint(&full("a.eg/log-1").into()), None);
+        let shared = Error::new(ErrorKind::Corrupt, format!("a.eg/live is damaged; {DamagedSharedState}"));
+        let shared = shared.because(DamagedSharedState);
+        let hint = own_hint(&shared).unwrap();
+        assert!(hint.contains("made anew") && !hint.contains("evergraph"), "{hint}");
+        assert_eq!(causes(&shared), [""; 0]);
     }
 
     #[test]

@@ -218,6 +218,10 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             ("readers", NAMES_COME, &["a reader lacks names of its commits", "there is no index on"])
         }
         NewWriterOverlooked => ("readers", NEXT_WRITER, &["what the next writer commits"]),
+        OwnFilesNotCompared => ("readers", SHORT_WRITERS, &["a reader misses what a short writer committed"]),
+        IdleReaderKeepsLock | IdleReaderNotDismissed => {
+            ("readers", IDLE_READER, &["an idle reader holds files back"])
+        }
         AnyReaderJoined => ("readers", NEXT_WRITER, &["a new writer overwrites what an older reader sees"]),
         ReadableBeforeNames => ("schedules_names", NAMES_KNOWN, &["a snapshot lacks names of its commits"]),
         ReadableBeforeRecords => (

@@ -37,6 +37,8 @@ pub const EXTENT_DAMAGE: &str = "damage_is_found_at_the_first_touch_by_file_and_
 pub const OLD_READERS: &str = "what_readers_of_a_dead_writer_may_need_is_neither_written_nor_removed";
 pub const NAMES_KNOWN: &str = "a_snapshot_knows_the_names_of_its_commits";
 pub const NAMES_COME: &str = "beside::commits_names_and_groups_are_seen_as_they_come";
+pub const SHORT_WRITERS: &str = "beside::commits_of_writers_that_come_and_go_between_two_snapshots_are_seen";
+pub const IDLE_READER: &str = "shared_files::who_has_no_snapshot_holds_nothing_back";
 pub const NEXT_WRITER: &str =
     "beside::a_reader_goes_on_when_the_writer_ends_and_joins_the_next_one_by_itself";
 pub const HUB_TAKEN: &str = "a_row_that_becomes_a_hub_is_read_as_before_and_its_history_goes_with_it";

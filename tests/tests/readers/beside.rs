@@ -12,15 +12,19 @@ use evergraph_graph::topology::{Projection, Topology as _};
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::{Freeze as _, GraphView as _, VertexCursor};
+use evergraph_mapped_engine::durable::opening::open_to_read;
+use evergraph_mapped_engine::engine::options::MappedOptions;
 use evergraph_mapped_engine::files::section::{NamedIndexes, Section};
 use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::durable_engine::DurableEngine as _;
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::disk::DiskDirectory;
-use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory};
 use evergraph_storage::open::{OpenOptions, OpenStore};
+use evergraph_storage::recovered_graph::{RecoveredFiles, recover_to_read};
 use evergraph_storage::snapshot::handle::Snapshot;
+use evergraph_storage::timeline::clock::{Readable, Timeline};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -330,6 +334,78 @@ fn what_nobody_writes_is_recovered_into_memory_and_stays_beside_the_next_writer(
     write(&next, 50);
     check(&newest);
     next.close().unwrap();
+}
+
+/// The writers of two commands between two snapshots: none of them is there when the reader looks.
+#[test]
+fn commits_of_writers_that_come_and_go_between_two_snapshots_are_seen() {
+    let place = tempfile::tempdir().unwrap();
+    let disk: Arc<dyn Directory> = Arc::new(DiskDirectory::open(place.path()).unwrap());
+    for directory in [memory(), disk] {
+        let first = open_writer(&directory);
+        write(&first, 30);
+        // One joins a writer, the other reads by itself.
+        let joined = open(&directory);
+        check(&joined.store().snapshot());
+        first.close().unwrap();
+        drop(first);
+        let by_itself = open(&directory);
+        let mut kept = Vec::new();
+        for round in 0..8_u64 {
+            let seen = Timestamp(30 + 5 * round);
+            for reader in [&joined, &by_itself] {
+                let snapshot = reader.store().snapshot();
+                assert_eq!(snapshot.timestamp(), seen, "a reader misses what a short writer committed");
+                check(&snapshot);
+                assert_eq!(reader.store().snapshot().timestamp(), seen);
+                // Some are held across writers, and without others the process has none.
+                if round % 3 == 1 {
+                    kept.push(snapshot);
+                }
+            }
+            let writer = open_writer(&directory);
+            write(&writer, 5);
+            if round % 2 == 1 {
+                checkpoint(&writer);
+            }
+            writer.close().unwrap();
+            drop(writer);
+            kept.iter().for_each(check);
+            if round == 5 {
+                kept.clear();
+            }
+        }
+    }
+}
+
+/// The log ends where a killed writer left it, and `log_end` says nothing of its commits.
+#[test]
+fn commits_of_a_writer_that_was_killed_between_two_snapshots_are_seen() {
+    let first = MemoryDirectory::new("db");
+    let directory: Arc<dyn Directory> = Arc::new(first.clone());
+    let writer = open_writer(&directory);
+    write(&writer, 30);
+    writer.close().unwrap();
+    drop(writer);
+    let mut files = RecoveredFiles::look(&*directory).unwrap();
+    assert!(files.are_current(&*directory).unwrap());
+    let reader = open(&directory);
+    check(&reader.store().snapshot());
+    let manifest = Manifest::read(&*directory, AnyEngine::opens).unwrap();
+    let timeline = Arc::new(Timeline::new(manifest.covered_through, Readable::Published));
+    let opened = open_to_read(&directory, &manifest, &timeline, MappedOptions::default()).unwrap();
+    recover_to_read(&*directory, &manifest, (&opened.engine, &timeline), &mut files).unwrap();
+    assert!(files.are_current(&*directory).unwrap());
+    let writer = open_writer(&directory);
+    commit(writer.store()).unwrap();
+    // What is there when the process is gone: all that it wrote, nothing that it would do at its end.
+    let left: Arc<dyn Directory> = Arc::new(first.crash(|_| CrashOutcome::Kept));
+    assert!(!files.are_current(&*left).unwrap(), "a commit in the log alone is overlooked");
+    assert_eq!(open(&left).store().snapshot().timestamp(), Timestamp(31));
+    writer.close().unwrap();
+    drop(writer);
+    assert!(!files.are_current(&*directory).unwrap());
+    assert_eq!(reader.store().snapshot().timestamp(), Timestamp(31));
 }
 
 #[test]

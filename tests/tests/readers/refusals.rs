@@ -11,7 +11,7 @@ use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::disk::DiskDirectory;
 use evergraph_storage::io::error::Operation;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
-use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory};
 use evergraph_storage::io::network_file_system::refusal;
 use evergraph_storage::open::{OpenOptions, OpenStore};
 use std::sync::Arc;
@@ -62,12 +62,16 @@ fn a_process_without_permission_is_told_the_file() {
     let directory: Arc<dyn Directory> = Arc::<FailingDirectory>::clone(&failing);
     let writer = open_writer(&directory);
     write(&writer, 2);
-    for (operation, name) in [(Operation::Lock, "reader-0"), (Operation::Open, "live")] {
-        failing.plan(Fault::new(operation, name, std::io::ErrorKind::PermissionDenied));
+    for (operation, name) in [(Operation::Lock, "reader-"), (Operation::Open, "live")] {
+        failing.plan(Fault::new(operation, name, std::io::ErrorKind::PermissionDenied).lasting());
         let said = refused(&directory, ErrorKind::Io);
         assert!(said.contains(name) && said.contains("needs permission to write this file"), "{said}");
+        failing.heal();
     }
+    // As a killed process of another user left it: the next one is free.
+    failing.plan(Fault::new(Operation::Lock, "reader-0", std::io::ErrorKind::PermissionDenied).lasting());
     assert!(open_reader(Arc::clone(&directory), &OpenOptions::default()).is_ok());
+    failing.heal();
     writer.close().unwrap();
 }
 
@@ -141,4 +145,34 @@ fn what_another_version_shares_is_not_joined() {
     drop(writer);
     // What is left of it matters to nobody.
     assert!(open_reader(Arc::clone(&directory), &OpenOptions::default()).is_ok());
+}
+
+/// A writer was killed, and what it shared is of another version, damaged or none: nobody holds it, and the database is sound.
+#[test]
+fn a_live_that_nobody_writes_keeps_nobody_from_reading() {
+    for (offset, bytes) in [(8, [9, 0, 0, 0, 0, 0, 0, 0]), (0, [0x55; 8]), (48, [0xff; 8])] {
+        let memory = MemoryDirectory::new("db");
+        let directory: Arc<dyn Directory> = Arc::new(memory.clone());
+        let writer = open_writer(&directory);
+        write(&writer, 20);
+        // Everything that it did is there, only the process is gone; what it stored in words goes along by hand.
+        let mut shared = vec![0; 1 << 13];
+        directory.open("live", OpenMode::Read).unwrap().read_at(&mut shared, 0).unwrap();
+        let left = memory.crash(|_| CrashOutcome::Kept);
+        writer.close().unwrap();
+        let directory: Arc<dyn Directory> = Arc::new(left);
+        let live = directory.open("live", OpenMode::ReadWrite).unwrap();
+        live.write_at(&shared, 0).unwrap();
+        live.write_at(&bytes, offset).unwrap();
+        let reader = open_reader(Arc::clone(&directory), &OpenOptions::default()).unwrap();
+        for _ in 0..2 {
+            let snapshot = reader.store().snapshot();
+            assert_eq!(snapshot.timestamp(), Timestamp(20));
+            assert!(dump(&snapshot, 7) == graph_at(Timestamp(20)), "it is not its commits");
+        }
+        let writer = open_writer(&directory);
+        write(&writer, 10);
+        assert_eq!(reader.store().snapshot().timestamp(), Timestamp(30), "the next writer is joined");
+        writer.close().unwrap();
+    }
 }

@@ -56,7 +56,11 @@ fn they_are_gone_when_the_last_process_has_ended() {
     assert!(shared(&directory).is_empty());
     // Nobody writes.
     let reader = open(&directory).unwrap();
+    assert!(shared(&directory).is_empty(), "it has no snapshot");
+    let snapshot = reader.store().snapshot();
     assert_eq!((check(&reader), shared(&directory)), (Timestamp(20), vec!["reader-0".to_owned()]));
+    drop(snapshot);
+    assert!(shared(&directory).is_empty());
     drop(reader);
     assert!(shared(&directory).is_empty());
 }
@@ -98,8 +102,12 @@ fn a_closed_reader_is_not_listed_while_its_handle_lives() {
     drop(writer);
     let by_itself = open(&directory).unwrap();
     check(&by_itself);
+    assert!(processes(&directory).unwrap().readers.is_empty(), "it holds nothing back");
+    let snapshot = by_itself.store().snapshot();
     assert_eq!(processes(&directory).unwrap().readers.len(), 1);
     by_itself.close();
+    assert_eq!(processes(&directory).unwrap().readers.len(), 1);
+    drop(snapshot);
     assert!(processes(&directory).unwrap().readers.is_empty());
     assert!(shared(&directory).is_empty());
     drop((joined, by_itself));
@@ -196,6 +204,57 @@ fn readers_come_and_go_while_writers_do() {
         }
     });
     assert!(shared(&directory).is_empty(), "{:?}", shared(&directory));
+}
+
+/// Bytes of array files and of the log, and how many array files there are.
+fn stored(directory: &Arc<dyn Directory>) -> (u64, usize) {
+    let names = directory.list().unwrap();
+    let is_array = |name: &&String| name.starts_with("array-");
+    let bytes_of = |name: &String| directory.open(name, OpenMode::Read).unwrap().len().unwrap();
+    let bytes =
+        names.iter().filter(|name| name.starts_with("array-") || name.starts_with("log-")).map(bytes_of);
+    (bytes.sum(), names.iter().filter(is_array).count())
+}
+
+/// Writers that come and go made an array file each, and kept all logs, for a process that only had the database open.
+#[test]
+fn who_has_no_snapshot_holds_nothing_back() {
+    // Who opened it while nobody wrote; who joined a writer that closed it; who joined one and has ended a snapshot since.
+    for case in ["by itself", "joined", "ended since"] {
+        let place = tempfile::tempdir().unwrap();
+        let directory = disk(&place);
+        let first = open_writer(&directory);
+        write(&first, 40);
+        checkpoint(&first);
+        let joined = (case != "by itself").then(|| open(&directory).unwrap());
+        let snapshot = joined.as_ref().map(|reader| reader.store().snapshot());
+        let snapshot = snapshot.filter(|_| case == "ended since");
+        first.close().unwrap();
+        drop((first, snapshot));
+        let reader = joined.unwrap_or_else(|| open(&directory).unwrap());
+        let cycle = || {
+            let writer = open_writer(&directory);
+            write(&writer, 16);
+            checkpoint(&writer);
+            writer.close().unwrap();
+        };
+        (0..3).for_each(|_| cycle());
+        let before = stored(&directory);
+        (0..12).for_each(|_| cycle());
+        let after = stored(&directory);
+        let is_bounded = after.0 <= before.0 * 2 && after.1 <= before.1 + 1;
+        assert!(
+            is_bounded,
+            "{case}: an idle reader holds files back: {before:?} bytes and files became {after:?}"
+        );
+        assert_eq!(check(&reader), Timestamp(40 + 15 * 16), "{case}");
+        // With a snapshot it is kept.
+        let held = reader.store().snapshot();
+        (0..3).for_each(|_| cycle());
+        assert!(dump(&held, 7) == graph_at(held.timestamp()), "its files were written over");
+        drop(held);
+        assert_eq!(check(&reader), Timestamp(40 + 18 * 16), "{case}");
+    }
 }
 
 /// Open files and mappings of this process below `place`, where the system tells.

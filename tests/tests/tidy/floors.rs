@@ -216,6 +216,7 @@ pub const MODULES: &[(&str, Floors)] = &[
                 "node::shared_tables",
             ],
             &["node::node_asker", "node::node_thread", "node::owned_node"],
+            &["transaction"],
         ],
     ),
     (

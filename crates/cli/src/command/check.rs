@@ -38,8 +38,8 @@ What is verified:
 
 Beside a writer:
   While another process has the database open to write, whatever its engine, the
-  check is refused (exit code 8): a program can check the graph that it has open,
-  db.check() in Python and Database::check in Rust, and a server by its URL.
+  check is refused (exit code 8). That process can check the graph that it has
+  open: db.check() in Python, Database::check in Rust, a server by its URL.
 
 A URL:
   The server checks the graph of a snapshot that it has open, beside readers and

@@ -34,9 +34,9 @@ Examples:
 Formats:
   csv       a folder: a file per label and edge type, with Neo4j's headers
   parquet   a folder: the same files with typed columns
-  graphson  .json .graphson: GraphSON 3, a vertex per line, as TinkerPop reads it
+  graphson  .json .graphson: GraphSON 3, a vertex a line, as TinkerPop reads it
   graphml   .graphml .xml
-  edgelist  .e .el .edges .txt: pairs of ids; in a folder, a list of vertices, too
+  edgelist  .e .el .edges .txt: pairs of ids; a folder also lists vertices
 Without --format the output's ending decides; a name without an ending is a
 folder of CSV files. With --format edgelist or --format csv any other name is a
 folder, too.

@@ -24,8 +24,9 @@ Examples:
 Who can read:
   While one process has a database of the mapped engine open to write, others
   read it: eg.open(path, read_only=True) in Python, Database::open_reader in
-  Rust, and the commands query, shell, run, stats and export. This command reads
-  nothing of the graph and changes nothing.
+  Rust, and the commands query, shell, run, stats, export and index list. This
+  command reads nothing of the graph and changes nothing; while a process
+  writes, it needs permission to write the file `live`, as readers do.
 
 What a reader holds back:
   An open snapshot needs the graph as it was at its commit. The writer keeps old
@@ -35,9 +36,9 @@ What a reader holds back:
   snapshot that has been open for longest; what snapshots need that began at the
   same commit can count for each of their processes. Properties that newer
   versions share count for none. --live-bytes-max of the process that writes
-  bounds what is kept in memory. A process that reads by itself began to read
-  while no process wrote, or still has a snapshot of an earlier writer: for it
-  the writer keeps the log and the files that are there.
+  bounds what is kept in memory. A process that reads by itself has a snapshot
+  that began while no process wrote, or beside an earlier writer: for it the
+  writer keeps the log and the files that were there.
 
 What to do:
   A process that has ended counts no more, however it ended: its snapshots are
@@ -131,6 +132,14 @@ fn is_stopped(process: u32) -> Option<bool> {
     Some(matches!(state, 'T' | 't'))
 }
 
+/// For how long a snapshot has been open: its beginning is known to the second.
+fn open_for(seconds: u64) -> String {
+    match seconds {
+        0 => "under 1 s".to_owned(),
+        seconds => time(Duration::from_secs(seconds)),
+    }
+}
+
 impl ReaderEntry {
     fn state(&self) -> &'static str {
         match (self.stopped, self.joined) {
@@ -188,7 +197,7 @@ impl fmt::Display for ReadersReport {
                 reader.state().to_owned(),
                 or_dash(reader.snapshots.map(|snapshots| count(snapshots.into()))),
                 or_dash(reader.oldest_snapshot.map(|commit| format!("commit {}", count(commit)))),
-                or_dash(reader.oldest_snapshot_seconds.map(|seconds| time(Duration::from_secs(seconds)))),
+                or_dash(reader.oldest_snapshot_seconds.map(open_for)),
                 reader.retained(self.timestamp),
             ]);
         }
@@ -225,6 +234,7 @@ mod tests {
         assert!(lines[4].ends_with("1.5 MiB, 1,020 commits since"), "{text}");
         assert!(lines[5].contains("reads by itself") && lines[5].ends_with("the log, and files"), "{text}");
 
+        assert_eq!((open_for(0).as_str(), open_for(90) != open_for(0)), ("under 1 s", true));
         let document = serde_json::to_value(&report).unwrap();
         assert_eq!(document["readers"][0]["oldest_snapshot_seconds"], 90);
         assert_eq!(document["readers"][0]["retained_bytes"], 3 << 19);

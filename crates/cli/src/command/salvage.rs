@@ -247,11 +247,11 @@ impl fmt::Display for SalvageReport {
                 "{commits} from {first} to {last} verify, and weren't taken: they may build on missing ones"
             )?;
         }
-        if !self.damaged.is_empty() {
-            let places = counted(self.damaged.len() as u64, "damaged place", "damaged places");
-            writeln!(f, "{places} held only data that is stored elsewhere, too")?;
-        }
         if self.complete {
+            if !self.damaged.is_empty() {
+                let places = counted(self.damaged.len() as u64, "damaged place", "damaged places");
+                writeln!(f, "{places} held only data that is stored elsewhere, too")?;
+            }
             return writeln!(f, "nothing is missing");
         }
         writeln!(f, "missing:")?;
@@ -274,6 +274,17 @@ impl fmt::Display for SalvageReport {
             writeln!(f, "  {} edges {}: an end of them is missing", count(edges), visible(edge_type))?;
         }
         match others.len().saturating_sub(SHOWN) {
+            0 => {}
+            more => writeln!(f, "  and {} more: --report FILE lists all", count(more as u64))?,
+        }
+        if self.damaged.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "damaged, too:")?;
+        for row in self.damaged.iter().take(SHOWN) {
+            writeln!(f, "  {}", visible(&row.problem))?;
+        }
+        match self.damaged.len().saturating_sub(SHOWN) {
             0 => Ok(()),
             more => writeln!(f, "  and {} more: --report FILE lists all", count(more as u64)),
         }

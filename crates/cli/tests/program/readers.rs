@@ -5,7 +5,9 @@ use evergraph::{Database, EngineKind, GraphView as _, Options};
 use evergraph_storage::io::directory::Directory as _;
 use evergraph_storage::io::disk::DiskDirectory;
 use serde_json::{Value, json};
+use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 /// This process has `people.eg` open to write, with three people in it.
@@ -74,8 +76,16 @@ fn commands_that_read_do_so_beside_a_writer_and_say_so() {
     assert_eq!((&stats["vertices_count"], &stats["edges_count"]), (&json!(4), &json!(9)));
     assert_eq!((&stats["checkpoint"], &stats["engine"]["name"]), (&Value::Null, &json!("mapped")));
     assert!(stats["disk"]["log_bytes"].as_u64().unwrap() > 0, "{stats}");
+    assert_eq!((&stats["mapped"], &stats["memory"]["topology_bytes"]), (&Value::Null, &json!(0)), "{stats}");
+    assert_eq!(stats["memory"]["total_bytes"], 0, "what is not merged yet is in the writer's memory");
     let text = folder.run(&["stats", "people.eg"]).succeeded().out;
-    assert!(text.contains("; mapped engine") && text.contains("read beside the process"), "{text}");
+    assert!(text.contains("; mapped engine") && text.contains("opened to be read only"), "{text}");
+    database.create_unique_index("Person", "name").unwrap();
+    let indexes = folder.json(&["index", "list", "people.eg"]);
+    assert_eq!(
+        (&indexes["indexes"][0]["owner"], &indexes["indexes"][0]["key"]),
+        (&json!("Person"), &json!("name"))
+    );
     let ranks = folder.json(&["run", "people.eg", "pagerank"]);
     assert_eq!(ranks["vertices"], 4);
     folder.run(&["run", "people.eg", "pagerank", "--read-only", "--output", "ranks.csv"]).succeeded();
@@ -93,11 +103,14 @@ fn what_writes_is_refused_beside_a_writer_whichever_way_it_comes() {
     let pid = std::process::id().to_string();
     let process = format!("in process {pid}");
     for (code, arguments) in [
-        (2, &["query", "people.eg", "g.addV('Person')", "-q"][..]),
-        (2, &["query", "people.eg", "g.V().hasLabel('Nobody').drop()", "-q"]),
+        (8, &["query", "people.eg", "g.addV('Person')", "-q"][..]),
+        (8, &["query", "people.eg", "g.V().hasLabel('Nobody').drop()", "-q"]),
+        (8, &["query", "people.eg", "g.V().drop()", "--profile", "-q"]),
         (2, &["query", "people.eg", "g.V().drop()", "--profile", "--read-only"]),
-        (2, &["shell", "people.eg", "-q", "-c", "g.addV('Person')"]),
-        (2, &["shell", "people.eg", "-q", "-c", ":begin", "-c", "g.addV('Person')"]),
+        (2, &["query", "people.eg", "g.addV(", "-q"]),
+        (8, &["shell", "people.eg", "-q", "-c", "g.addV('Person')"]),
+        (8, &["shell", "people.eg", "-q", "-c", ":begin", "-c", "g.addV('Person')"]),
+        (2, &["shell", "people.eg", "-q", "--read-only", "-c", "g.addV('Person')"]),
         (8, &["checkpoint", "people.eg"]),
         (8, &["index", "create", "people.eg", "Person", "name"]),
         (8, &["backup", "people.eg", "copy.eg"]),
@@ -105,8 +118,12 @@ fn what_writes_is_refused_beside_a_writer_whichever_way_it_comes() {
         (8, &["serve", "people.eg", "--listen", "127.0.0.1:0"]),
     ] {
         let ran = folder.run(arguments);
-        assert_eq!((ran.code, ran.err.contains(&process)), (Some(code), true), "{arguments:?} {ran:?}");
+        // A text that is no query says nothing of a process.
+        let names_it = !arguments.contains(&"g.addV(");
+        assert_eq!((ran.code, ran.err.contains(&process)), (Some(code), names_it), "{arguments:?} {ran:?}");
     }
+    let refused = folder.run(&["query", "people.eg", "g.addV('Person')", "-q"]);
+    refused.failed(8, &["change it through that process, or close it there and run this command again"]);
     let served = folder.run(&["serve", "people.eg", "--listen", "127.0.0.1:0"]);
     assert!(served.err.contains("`eg.open(path, read_only=True)` read"), "{served:?}");
     assert_eq!(database.gremlin("g.V().count()").one::<i64>().unwrap(), 3);
@@ -149,9 +166,36 @@ fn a_writer_that_is_killed_leaves_its_commits_to_readers() {
     assert_eq!(reader.line("g.V().count()"), "5");
     // Nobody writes: who looks may write, and reads what the killed one committed.
     assert_eq!(folder.run(&["query", "people.eg", "g.addV('Person').count()"]).succeeded().out, "1\n");
+    assert_eq!(reader.line("g.V().count()"), "6", "a command that came and went is not seen");
     let mut next = Shell::start(&folder, &["people.eg"]);
     assert_eq!(next.line("g.addV('Person').count()"), "1");
     assert_eq!(reader.line("g.V().count()"), "7");
+}
+
+/// No command lives long enough to be joined.
+#[test]
+fn commands_that_come_and_go_between_two_queries_are_seen() {
+    let folder = Folder::new();
+    drop(written(&folder, EngineKind::Mapped));
+    let mut by_itself = Shell::start(&folder, &["people.eg", "--read-only"]);
+    assert_eq!(by_itself.line("g.V().count()"), "3");
+    let mut writer = Shell::start(&folder, &["people.eg"]);
+    let mut joined = Shell::start(&folder, &["people.eg", "--read-only"]);
+    assert_eq!([&mut by_itself, &mut joined].map(|reader| reader.line("g.V().count()")), ["3", "3"]);
+    drop(writer.input.take());
+    assert!(writer.child.wait().unwrap().success());
+    for count in 4..7 {
+        folder.run(&["query", "people.eg", "g.addV('Person')"]).succeeded();
+        let seen = [&mut by_itself, &mut joined].map(|reader| reader.line("g.V().count()"));
+        assert_eq!(seen, [count.to_string(), count.to_string()]);
+        folder.run(&["checkpoint", "people.eg"]).succeeded();
+    }
+    let shared = |name: &str| name == "live" || name.starts_with("reader-");
+    let names = DiskDirectory::open(folder.path("people.eg")).unwrap().list().unwrap();
+    assert!(
+        !names.iter().any(|name| shared(name)),
+        "a process without a snapshot holds something: {names:?}"
+    );
 }
 
 /// A salvage holds the lock, and leaves no id there, since it changes nothing.
@@ -229,4 +273,24 @@ fn readers_are_listed_with_what_they_hold_back() {
     folder.run(&["readers", "none.eg"]).failed(3, &["none.eg"]);
     let ran: Ran = folder.run(&["readers", "ws://localhost"]);
     ran.failed(2, &["the folder"]);
+}
+
+/// Whoever may write `live` and the folder reads a database of the mapped engine; `lock` is the writers'.
+#[test]
+fn who_may_not_write_the_lock_reads() {
+    let folder = Folder::new();
+    drop(written(&folder, EngineKind::Mapped));
+    let lock = folder.path("people.eg/lock");
+    fs::set_permissions(&lock, fs::Permissions::from_mode(0o444)).unwrap();
+    if fs::File::options().write(true).open(&lock).is_ok() {
+        // The user of this test may write everything.
+        return;
+    }
+    let ran = folder.run(&["query", "people.eg", "g.V().count()"]).succeeded();
+    assert_eq!(ran.out, "3\n");
+    assert!(ran.err.contains("no permission to write it; reading only"), "{ran:?}");
+    folder
+        .run(&["query", "people.eg", "g.addV('Person')", "-q"])
+        .failed(7, &["people.eg/lock", "is only read"]);
+    folder.run(&["checkpoint", "people.eg"]).failed(7, &["people.eg/lock", "write access"]);
 }

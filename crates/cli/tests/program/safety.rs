@@ -123,6 +123,13 @@ fn a_salvage_without_names_stops_and_one_from_the_log_alone_does_not() {
     let ran = folder.run(&["salvage", "social.eg", "saved.eg"]);
     // The import is a bulk load: the log knows that there was one, and not what it was.
     assert!(ran.code == Some(9) && ran.out.contains("a bulk load, commit 1"), "{ran:?}");
+    assert!(ran.out.contains("\ndamaged, too:\n  the manifest is missing"), "{ran:?}");
+    assert!(!ran.out.contains("stored elsewhere"), "its edges are not: {ran:?}");
+    for command in ["readers", "stats"] {
+        folder.run(&[command, "social.eg"]).failed(5, &["social.eg has lost its manifest"]);
+    }
+    let check = folder.run(&["check", "social.eg"]).failed(5, &["evergraph salvage"]);
+    assert!(!check.err.contains("evergraph check"), "{check:?}");
     let database = Database::open(folder.path("logged.eg")).unwrap();
     database.transact(|tx| tx.add_vertex("Person", &[("name", "Ada".into())]).map(drop)).unwrap();
     database.close().unwrap();
@@ -193,4 +200,14 @@ fn a_write_beyond_the_file_size_limit_fails_and_names_the_file() {
         let count = folder.run(&["query", "people.eg", "g.V().count()"]).succeeded().out;
         assert_eq!(count, "1\n", "{engine:?}");
     }
+}
+
+/// The mapped engine needs more than that to open a database, before anything is loaded into it.
+#[test]
+fn an_import_that_cannot_create_its_database_leaves_nothing() {
+    let folder = Folder::with_social();
+    let import = "evergraph import new.eg people.csv --engine mapped";
+    folder.shell(&format!("ulimit -f 512; {import}")).failed(7, &["new.eg/", "ulimit -f"]);
+    assert!(!folder.path("new.eg").exists());
+    folder.run(&["import", "new.eg", "people.csv", "--engine", "mapped"]).succeeded();
 }

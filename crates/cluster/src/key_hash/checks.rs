@@ -133,6 +133,16 @@ impl Checks {
         self.ranges.push(RangeCheck::around(index, range));
     }
 
+    /// Adds the hash of a subject.
+    pub fn add_hash(&mut self, hash: KeyHash) {
+        self.hashes.push(hash);
+    }
+
+    /// Adds a range of an ordered index, as a record has it.
+    pub fn add_range_check(&mut self, range: RangeCheck) {
+        self.ranges.push(range);
+    }
+
     /// The hashes and the ranges, ascending, each once.
     #[must_use]
     pub fn finish(mut self) -> (Vec<KeyHash>, Vec<RangeCheck>) {

@@ -7,7 +7,8 @@
 //! Whoever begins at S takes the moment of S, or a later one. Both are right for reading at S:
 //!
 //! - Groups get a label once and keep it. One that got its label after S has no vertex at S, so that its partition answers that
-//!   nothing is there: it costs a question, and changes no answer. An earlier moment would lack groups: nobody reads by one.
+//!   nothing is there: it costs a question, and changes no answer, as with groups that any engine reports early
+//!   ([`View`](evergraph_storage::view::View)). An earlier moment would lack groups: nobody reads by one.
 //! - Names, types and indexes of the catalogue are added, and whoever reads needs at least those that S shows, as in a store
 //!   of a whole graph. An index that was dropped since is not asked; the holders scan.
 //!

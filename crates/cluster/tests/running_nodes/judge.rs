@@ -1,17 +1,21 @@
-//! Judge: reads the log by itself, and knows the graph at the end of each message.
+//! Judge: reads the log by itself, and knows the graph after each commit.
 
 use crate::cluster::{first_state, partitions};
 use crate::script::change;
 use crate::shown::Shown;
+use evergraph_cluster::certification::outcome::Refusal;
 use evergraph_cluster::log::memory::MemoryLog;
 use evergraph_cluster::log::reader::ReadMessage;
-use evergraph_cluster::log_position::LogPosition;
-use evergraph_cluster::node::replicated_state::{DecidedCommit, RecordResult, ReplicatedState};
+use evergraph_cluster::node::replicated_state::{
+    AppliedRecord, DecidedCommit, RecordResult, ReplicatedState,
+};
+use evergraph_cluster::record::body::RecordBody;
 use evergraph_cluster::record::message::Message;
 use evergraph_cluster::tables::cluster_tables::TableAnswer;
 use evergraph_graph::id::{PartitionId, VertexId};
 use evergraph_graph::mutation::Mutation;
-use std::collections::BTreeMap;
+use evergraph_graph::timestamp::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Rows of each range that the judge remembers.
@@ -20,19 +24,22 @@ pub const ROWS_OF_RANGE: usize = 12;
 pub struct Judge {
     pub state: ReplicatedState,
     graph: Shown,
-    /// The graph from each message on that changed it.
-    graphs: BTreeMap<LogPosition, Arc<Shown>>,
+    /// The graph from each commit on.
+    graphs: BTreeMap<Timestamp, Arc<Shown>>,
     /// The first vertices of each range of rows that was given to somebody.
     pub given: Vec<VertexId>,
-    pub commits: usize,
+    /// When transactions committed.
+    pub commits: BTreeSet<Timestamp>,
     pub refused: usize,
+    /// Parts of large transactions.
+    pub parts: usize,
 }
 
 impl Judge {
     pub fn new() -> Self {
-        let graphs = BTreeMap::from([(LogPosition::START, Arc::default())]);
+        let graphs = BTreeMap::from([(Timestamp::ZERO, Arc::default())]);
         let (graph, given) = (Shown::default(), Vec::new());
-        Self { state: first_state(), graph, graphs, given, commits: 0, refused: 0 }
+        Self { state: first_state(), graph, graphs, given, commits: BTreeSet::new(), refused: 0, parts: 0 }
     }
 
     /// Reads on.
@@ -40,25 +47,39 @@ impl Judge {
         for read in log.messages_from(self.state.seen().position.next()) {
             let message = Message::decode(&read.bytes).unwrap();
             let (position, bytes) = (read.position, read.bytes);
+            let bodies: Vec<_> = message.records.iter().map(|record| record.body.clone()).collect();
             let decided = self.state.apply(ReadMessage { position, message, bytes });
-            for record in &decided.records {
-                match record.result {
-                    RecordResult::Table(TableAnswer::Rows(Ok(range))) => {
-                        self.given.extend(range.vertices().take(ROWS_OF_RANGE));
-                    }
-                    RecordResult::Refused(_) => self.refused += 1,
-                    _ => {}
-                }
+            for (record, body) in decided.records.iter().zip(bodies) {
+                self.look_at(record, &body);
             }
             decided.commits.iter().for_each(|commit| self.commit(commit));
-            if !decided.commits.is_empty() {
-                self.graphs.insert(position, Arc::new(self.graph.clone()));
+        }
+    }
+
+    fn look_at(&mut self, record: &AppliedRecord, body: &RecordBody) {
+        match record.result {
+            RecordResult::Table(TableAnswer::Rows(Ok(range))) => {
+                self.given.extend(range.vertices().take(ROWS_OF_RANGE));
             }
+            RecordResult::Committed => {
+                self.commits.insert(record.timestamp);
+            }
+            RecordResult::PartKept => self.parts += 1,
+            RecordResult::Refused(refusal) => {
+                self.refused += 1;
+                // Every refusal has a reason: here nothing else ever happens.
+                let (Refusal::Conflict { changed, .. }, RecordBody::Transaction { since, .. }) =
+                    (refusal, body)
+                else {
+                    panic!("{} was refused: {refusal}", record.id);
+                };
+                assert!(!changed.visible_at(*since) && changed < record.timestamp, "{changed} was seen");
+            }
+            _ => {}
         }
     }
 
     fn commit(&mut self, commit: &DecidedCommit) {
-        self.commits += usize::from(!commit.partitions.is_empty());
         for (partition, mutations) in &commit.partitions {
             let own = mutations.iter().filter(|mutation| is_said_by(*partition, mutation));
             own.for_each(|mutation| change(&mut self.graph, mutation));
@@ -68,12 +89,19 @@ impl Judge {
             let has_ends = ends.iter().all(|end| self.graph.vertices.contains_key(end));
             assert!(has_ends, "{edge} dangles after {}", commit.id);
         }
+        self.graphs.insert(commit.timestamp, Arc::new(self.graph.clone()));
     }
 
-    /// The graph at the end of a message that was read.
-    pub fn graph_at(&self, position: LogPosition) -> Arc<Shown> {
-        assert!(position <= self.state.seen().position, "message {position} was not read");
-        let (_, graph) = self.graphs.range(..=position).next_back().unwrap();
+    /// The graph that a snapshot sees, in what was read.
+    pub fn graph_at(&self, at: Timestamp) -> Arc<Shown> {
+        assert!(at <= self.state.seen().position.end(), "{at} was not read");
+        let (_, graph) = self.graphs.range(..=at).next_back().unwrap();
+        Arc::clone(graph)
+    }
+
+    /// The graph just before a commit.
+    pub fn graph_before(&self, commit: Timestamp) -> Arc<Shown> {
+        let (_, graph) = self.graphs.range(..commit).next_back().unwrap();
         Arc::clone(graph)
     }
 }

@@ -1,9 +1,10 @@
 //! Running nodes: three nodes in threads of their own, with stores of the memory engine, on a log and a network in memory.
 //!
 //! ```text
-//! cluster   nodes, each a thread and its workers; a thread for which time passes, for log and network
-//! judge     reads the log by itself: the graph at the end of each message
-//! reads     what any node reads of all partitions at S is the graph at S
+//! cluster        nodes, each a thread and its workers; a thread for which time passes, for log and network
+//! judge          reads the log by itself: the graph after each commit
+//! reads          what any node reads of all partitions at S is the graph at S
+//! transactions   coordinators of all nodes: what they read, committed and were refused is right in the order of the log
 //! ```
 //!
 //! What is asked and written comes from a seed; when it happens, and what happens at once, does not. Whatever happens, the log
@@ -19,4 +20,5 @@ mod script;
 #[path = "../../../memory_engine/tests/partitions/shown.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod shown;
+mod transactions;
 mod writer;

@@ -82,7 +82,7 @@ impl<'a> Writer<'a> {
     pub fn write(&mut self) {
         self.judge.read(&self.cluster.log);
         let position = self.judge.state.seen().position;
-        let graph = self.judge.graph_at(position);
+        let graph = self.judge.graph_at(position.end());
         let mutations = self.mutations(&graph);
         if mutations.is_empty() {
             return;

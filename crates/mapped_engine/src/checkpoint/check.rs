@@ -6,16 +6,17 @@ use crate::extents::header::{ExtentHeader, ExtentPlace};
 use crate::extents::reader::{ReadExtent, ReadFiles};
 use crate::files::batch::item_bytes;
 use crate::files::run_form::{check_records, decode_run};
-use crate::files::section::{NamedBatch, NamedSegment, Section};
+use crate::files::section::{NamedBatch, NamedIndexes, NamedSegment, Section};
 use crate::files::segment_id::SegmentId;
 use crate::shared_record::first_inexact;
 use evergraph_graph::error::Result;
-use evergraph_graph::id::KeyId;
+use evergraph_graph::id::{Direction, KeyId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::checkpoint::report::{CheckProgress, Report, tell};
 use evergraph_storage::io::directory::Directory;
+use evergraph_storage::salvage::loss::ids;
 
 /// What a body has to be.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +49,7 @@ pub fn check_array_files(
         Err(error) => return report.take_in(error),
     };
     let mut check =
-        FileCheck { directory, files: ReadFiles::default(), through: manifest.covered_through, check_body };
+        FileCheck { directory, manifest, indexes: &section.indexes, files: ReadFiles::default(), check_body };
     let mut batches = Vec::with_capacity(section.batches.len());
     let headers: Vec<_> = section.extents().take(section.batches.len()).collect();
     for (at, (place, header)) in headers.into_iter().enumerate() {
@@ -67,8 +68,9 @@ pub fn check_array_files(
 
 struct FileCheck<'a> {
     directory: &'a dyn Directory,
+    manifest: &'a Manifest,
+    indexes: &'a NamedIndexes,
     files: ReadFiles,
-    through: Timestamp,
     check_body: CheckBody,
 }
 
@@ -100,7 +102,7 @@ impl FileCheck<'_> {
             match self.read(place, header, report)? {
                 Some(extent) => extents.push(extent),
                 None => {
-                    report.find(segment.id.to_string(), "can't be read: an extent of it is damaged");
+                    report.find(self.name(segment.id), "can't be read: an extent of it is damaged");
                     return Ok(());
                 }
             }
@@ -113,7 +115,7 @@ impl FileCheck<'_> {
         let expected = ExpectedBody { id: segment.id, items: segment.items, entry_form };
         if let Err(problem) = (self.check_body)(expected, body.payload(), &columns) {
             let place = segment.body.expect("it has an extent");
-            report.take_in(self.corrupt(place, 0, format!("{}: {problem}", segment.id)))?;
+            report.take_in(self.corrupt(place, 0, format!("{}: {problem}", self.name(segment.id))))?;
         }
         Ok(())
     }
@@ -128,14 +130,15 @@ impl FileCheck<'_> {
         let (mut after, mut stamps) = (segment.base, Vec::new());
         for run in &segment.runs {
             let Some(extent) = &batches[run.batch] else {
-                report.find(segment.id.to_string(), "records can't be read: their batch is damaged");
+                report.find(self.name(segment.id), "records can't be read: their batch is damaged");
                 return Ok(());
             };
             let batch = &named[run.batch];
             let decoded = item_bytes(extent.whole(), batch.base, segment.id, run.range).and_then(|bytes| {
-                let wrong = |problem: String| (run.range.offset, format!("{}: {problem}", segment.id));
+                let wrong =
+                    |problem: String| (run.range.offset, format!("{}: {problem}", self.name(segment.id)));
                 let records = decode_run(bytes).map_err(|error| wrong(error.expected))?;
-                check_records(segment.id, (after, self.through), &records).map_err(wrong)?;
+                check_records(segment.id, (after, self.manifest.covered_through), &records).map_err(wrong)?;
                 if let Some(form) = entry_form {
                     let mut entries = records.iter().map(|record| &record.properties);
                     entries.try_for_each(|entry| form.check(entry).map(drop)).map_err(wrong)?;
@@ -161,6 +164,40 @@ impl FileCheck<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A segment by the names of labels, types and indexes, and by the ids of its vertices; by numbers if the manifest has no names.
+    fn name(&self, id: SegmentId) -> String {
+        let Manifest { catalogue, groups, .. } = self.manifest;
+        if let Some(number) = id.index_number() {
+            let index = self.indexes.indexes.iter().find(|(_, own)| *own == number);
+            return index.map_or_else(
+                || id.to_string(),
+                |(index, _)| {
+                    let property = catalogue.property_name(index.owner, index.key);
+                    format!("the entries of the {} index on {property}", index.kind)
+                },
+            );
+        }
+        let group = groups.iter().find(|group| group.id == id.group() && catalogue.has_label(group.label));
+        let Some(group) = group else { return id.to_string() };
+        let label = catalogue.label_name(group.label);
+        let vertices = match id.hub_row() {
+            Some(row) => format!("{label} ({})", VertexId::new(group.id, row)),
+            None => {
+                let (first, last) = ids(group.id, group.rows);
+                format!("{label} ({first} to {last})")
+            }
+        };
+        match id.type_and_side() {
+            None => format!("the vertices of {vertices}"),
+            Some((edge_type, Direction::In)) => {
+                format!("the edges {} to {vertices}", catalogue.edge_type_name(edge_type))
+            }
+            Some((edge_type, _)) => {
+                format!("the edges {} from {vertices}", catalogue.edge_type_name(edge_type))
+            }
+        }
     }
 
     fn corrupt(&self, place: ExtentPlace, offset: u64, problem: String) -> CheckpointError {

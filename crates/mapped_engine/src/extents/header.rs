@@ -170,7 +170,8 @@ impl ExtentHeader {
             return wrong(0, "an extent's header".to_owned(), format!("{} bytes", extent.len()));
         };
         if header[..4] != MAGIC {
-            return wrong(0, format!("an extent ({MAGIC:02x?})"), format!("{:02x?}", &header[..4]));
+            let (expected, found) = (MAGIC.escape_ascii(), header[..4].escape_ascii());
+            return wrong(0, format!("an extent, which begins with `{expected}`,"), format!("`{found}`"));
         }
         let (found, expected) = (u32_at(header, CHECKED_BYTES), header_crc(header, place));
         if found != expected {

@@ -1,4 +1,4 @@
-//! Joined live: the memory that another process shares, the slots that this one has in it, and snapshots of it.
+//! Joined live: the memory that another process shares, or that this one recovered, the slots that it has in it, and snapshots of it.
 
 use crate::claimed_slots::{ClaimedSlots, OpenSlot, ReaderLock};
 use crate::index_table::StoredIndexes;
@@ -19,7 +19,7 @@ pub struct JoinedLive {
     live: Arc<Live>,
     slots: Arc<ClaimedSlots>,
     bodies: Arc<KnownBodies>,
-    names: CatalogueReader,
+    names: Arc<CatalogueReader>,
     /// The newest opening that is not worth joining: this one, or the one before which this was recovered by itself.
     opening: Option<u128>,
 }
@@ -38,8 +38,44 @@ impl JoinedLive {
         opening: Option<u128>,
     ) -> Result<Self> {
         let slots = ClaimedSlots::with_lock(Arc::clone(&live), lock, std::process::id(), clock)?;
+        Ok(Self::of(live, slots, directory, opening))
+    }
+
+    /// The same of a `live` that this process recovered: it is kept by the first snapshot that begins, and by those that begin
+    /// while one is open.
+    ///
+    /// # Errors
+    /// As [`ClaimedSlots::alone`].
+    pub fn alone(
+        live: Arc<Live>,
+        lock: ReaderLock,
+        directory: &Arc<dyn Directory>,
+        clock: Arc<dyn Clock>,
+        opening: Option<u128>,
+    ) -> Result<Self> {
+        let slots = ClaimedSlots::alone(Arc::clone(&live), lock, std::process::id(), clock)?;
+        Ok(Self::of(live, slots, directory, opening))
+    }
+
+    /// What was recovered, kept by another lock: the files are still those that it was recovered from.
+    ///
+    /// # Errors
+    /// As [`JoinedLive::alone`].
+    pub fn again(&self, lock: ReaderLock, clock: Arc<dyn Clock>) -> Result<Self> {
+        let slots = ClaimedSlots::alone(Arc::clone(&self.live), lock, std::process::id(), clock)?;
+        let (live, bodies, names) =
+            (Arc::clone(&self.live), Arc::clone(&self.bodies), Arc::clone(&self.names));
+        Ok(Self { live, slots: Arc::new(slots), bodies, names, opening: self.opening })
+    }
+
+    fn of(
+        live: Arc<Live>,
+        slots: ClaimedSlots,
+        directory: &Arc<dyn Directory>,
+        opening: Option<u128>,
+    ) -> Self {
         let bodies = Arc::new(KnownBodies::new(Arc::clone(directory)));
-        Ok(Self { live, slots: Arc::new(slots), bodies, names: CatalogueReader::default(), opening })
+        Self { live, slots: Arc::new(slots), bodies, names: Arc::default(), opening }
     }
 
     /// What it shares.
@@ -54,16 +90,23 @@ impl JoinedLive {
         self.opening
     }
 
-    /// Begins a snapshot of the newest readable commit, or of the last one if nobody writes here any more.
+    /// Whether what its snapshots read is kept, until the last of them ends.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        self.slots.is_kept()
+    }
+
+    /// Begins a snapshot of the newest readable commit. Where nobody writes any more, of the last one, as long as another snapshot
+    /// keeps it: `None` if none does.
     ///
     /// # Errors
     /// `invalid` in a process that was forked from the one that joined; `corrupt` if the names in `live` are none.
-    pub fn begin(self: &Arc<Self>) -> Result<PinnedLive> {
-        let slot = self.slots.begin_anyway()?;
+    pub fn begin_if_kept(self: &Arc<Self>) -> Result<Option<PinnedLive>> {
+        let Some(slot) = self.slots.begin_if_kept()? else { return Ok(None) };
         let (names, indexes) = self.names.newest_with_indexes(&self.live)?;
         let bodies = Arc::new(PinnedBodies::new(Arc::clone(&self.bodies)));
         let source = LiveSource::new(Arc::clone(&self.live), bodies);
-        Ok(PinnedLive { source, names, indexes, slot, joined: Arc::clone(self) })
+        Ok(Some(PinnedLive { source, names, indexes, slot, joined: Arc::clone(self) }))
     }
 }
 

@@ -3,18 +3,26 @@
 //! ```text
 //! open     `live` of a process that writes     joined; while that is opening the database, a while is waited
 //!          nobody has the database's lock      recovered into memory (recovery.rs)
-//! begin    what is read was closed             a newer `live` is looked for, and joined if it can be
-//!          another database has its place       refused
+//! begin    what is joined is open              there
+//!          else: another directory's place     refused
+//!                somebody writes               that one's `live` is joined
+//!                nobody does                   the files are compared with those that were read: the same again, or recovered anew
+//!                can't be joined yet           there, if an open snapshot keeps what is read; else a while is waited
 //! ```
 //!
 //! A writer that was killed closes nothing, and needs not: what it left is what the database holds, until the next writer, who closes
-//! it first (live_file.rs).
+//! it first (durable/opening.rs).
+//!
+//! What was recovered is kept by the lock of a reader, while a snapshot of it is open. Without one there is no lock, so that writers
+//! keep nothing for whoever only has the database open. The next snapshot takes a lock, then finds that nobody writes, then that the
+//! files are still the same. So at the moment at which nobody wrote they were those, and any writer since has found the lock held.
+//! Recovery looks at the files before and after, and whether nobody writes in between, for the same reason.
 
 use crate::claimed_slots::ReaderLock;
 use crate::durable::opening::CLAIMS;
 use crate::live::{Live, WriterPresence};
 use crate::live_file::{FILE_NAME, LiveFile, read_head};
-use crate::live_head::{LiveHead, SLOTS_PER_PROCESS};
+use crate::live_head::{LiveHead, SLOTS_PER_PROCESS, made_anew};
 use crate::reader::joined_live::{JoinedLive, PinnedLive};
 use crate::reader::recovery::recover;
 use crate::words::SharedWords;
@@ -25,6 +33,7 @@ use evergraph_storage::io::directory::{Directory, LockState, OpenMode};
 use evergraph_storage::io::error::IoError;
 use evergraph_storage::io::process::process_exists;
 use evergraph_storage::planted::{Bug, planted};
+use evergraph_storage::recovered_graph::RecoveredFiles;
 use evergraph_storage::sync::{Condvar, Mutex};
 use evergraph_storage::timeline::shared_readable::SharedReadable;
 use evergraph_storage::unfinished_directory::LOCK_NAME;
@@ -38,8 +47,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 /// The database as a process has it that reads.
 ///
 /// # Concurrency
-/// Any thread calls any method. Snapshots begin with the registry of this process' timeline locked; a look for a newer `live` is
-/// made there, when the one that is read was closed.
+/// Any thread calls any method. Snapshots begin with the registry of this process' timeline locked; a look at files and locks is
+/// made there, when what is read was closed, and what they come to is recovered there.
 #[derive(Debug)]
 pub struct LiveReader {
     directory: Arc<dyn Directory>,
@@ -47,14 +56,32 @@ pub struct LiveReader {
     /// This one: not a process that was forked from it.
     process: u32,
     /// None when it is closed.
-    joined: Mutex<Option<Arc<JoinedLive>>>,
+    current: Mutex<Option<Current>>,
     /// What [`SharedReadable::register`] began, until the pin of the same snapshot takes it.
     registered: Mutex<Option<Result<PinnedLive>>>,
 }
 
-/// What an attempt to open came to.
+/// What is read now.
+#[derive(Debug)]
+struct Current {
+    joined: Arc<JoinedLive>,
+    /// Of what this process recovered by itself: from which files.
+    files: Option<Arc<RecoveredFiles>>,
+}
+
+impl Current {
+    /// Whether the files are those that it was recovered from.
+    fn is_of_the_files(&self, directory: &dyn Directory) -> Result<bool> {
+        let Some(files) = &self.files else { return Ok(false) };
+        Ok(planted(Bug::OwnFilesNotCompared) || files.are_current(directory)?)
+    }
+}
+
+/// What an attempt to find what is to be read came to.
 enum Attempt {
-    Done(JoinedLive),
+    Done(Current),
+    /// What is read now, and still kept.
+    Same,
     /// Why not yet.
     Busy(Error),
 }
@@ -69,23 +96,27 @@ impl LiveReader {
     /// `busy` if a process has the database's lock and lets nobody read; `limit` if as many processes read as there can be; `io`,
     /// naming the file, without permission to write `live` or `reader-<n>`; `invalid` for a `live` of another format; `corrupt`.
     pub fn open(directory: Arc<dyn Directory>, clock: Arc<dyn Clock>) -> Result<Self> {
-        let (pause, mut looks) = ((Mutex::new(()), Condvar::default()), 0);
-        let joined = loop {
-            match attempt(&directory, &clock)? {
-                Attempt::Done(joined) => break joined,
+        let mut looks = 0;
+        let current = loop {
+            match attempt(&directory, &clock, None)? {
+                Attempt::Done(current) => break current,
                 Attempt::Busy(error) if looks == LOOKS => return Err(error),
-                Attempt::Busy(_) => looks += 1,
+                Attempt::Busy(_) | Attempt::Same => looks += 1,
             }
-            drop(pause.1.wait_timeout(pause.0.lock(), LOOK_AGAIN));
+            wait_a_moment();
         };
-        let (joined, registered) = (Mutex::new(Some(Arc::new(joined))), Mutex::default());
-        Ok(Self { directory, clock, process: std::process::id(), joined, registered })
+        if current.files.is_some() {
+            // Nothing is kept for whoever only has it open.
+            drop(current.joined.begin_if_kept()?);
+        }
+        let (current, registered) = (Mutex::new(Some(current)), Mutex::default());
+        Ok(Self { directory, clock, process: std::process::id(), current, registered })
     }
 
     /// Lets go of what is read, as soon as no snapshot is open.
     pub fn close(&self) {
-        let joined = self.joined.lock().take();
-        drop(joined);
+        let current = self.current.lock().take();
+        drop(current);
     }
 
     /// The process that writes, if one is known to.
@@ -93,8 +124,8 @@ impl LiveReader {
     /// Cost: a look at the database's lock.
     #[must_use]
     pub fn writer(&self) -> Option<u32> {
-        let joined = self.joined.lock().clone();
-        let live = joined.as_ref().map(|joined| joined.live()).filter(|live| live.is_open())?;
+        let joined = self.joined().ok()?;
+        let live = Some(joined.live()).filter(|live| live.is_open())?;
         // One that was killed closes nothing. Who holds the lock by now may write, or have left no id.
         let holder = match presence(&*self.directory) {
             Ok(WriterPresence::Present(holder)) => holder.unwrap_or(live.head().process),
@@ -108,15 +139,28 @@ impl LiveReader {
     /// # Errors
     /// `invalid` if it was closed.
     pub fn joined(&self) -> Result<Arc<JoinedLive>> {
-        self.joined.lock().clone().ok_or_else(closed)
+        self.current.lock().as_ref().map(|current| Arc::clone(&current.joined)).ok_or_else(closed)
     }
 
     /// Begins a snapshot of the newest commit that this process can see.
     ///
+    /// Cost: some atomic stores and loads while a process has the database open to write, or was killed. Else a look at five files, a
+    /// file that is made and removed if no other snapshot is open, and what [`recover`] costs if something was committed.
+    ///
     /// # Errors
-    /// `invalid` if it was closed, in a forked process, or if another database is in its place; those of joining another `live`, but for one that isn't ready.
+    /// `invalid` if it was closed, in a forked process, or if another database is in its place; `busy` if no snapshot is open and a
+    /// process has the database's lock and lets nobody read within five seconds; those of joining another `live`; those of
+    /// recovering.
     pub fn begin(&self) -> Result<PinnedLive> {
-        self.newest()?.begin()
+        let mut current = self.current.lock();
+        let joined = &current.as_ref().ok_or_else(closed)?.joined;
+        // A forked process is told so.
+        if (joined.live().is_open() || std::process::id() != self.process)
+            && let Some(pinned) = joined.begin_if_kept()?
+        {
+            return Ok(pinned);
+        }
+        self.begin_in_newest(&mut current)
     }
 
     /// What the pin of a snapshot takes.
@@ -130,13 +174,9 @@ impl LiveReader {
         self.registered.lock().take().expect("a snapshot is registered before it is pinned")
     }
 
-    /// What is read from here on.
-    fn newest(&self) -> Result<Arc<JoinedLive>> {
-        let mut joined = self.joined.lock();
-        let now = joined.clone().ok_or_else(closed)?;
-        if now.live().is_open() || std::process::id() != self.process {
-            return Ok(now);
-        }
+    /// Begins in what is found now; what was read before was closed.
+    #[cold]
+    fn begin_in_newest(&self, current: &mut Option<Current>) -> Result<PinnedLive> {
         if self.directory.is_replaced()? {
             let path = self.directory.location().display();
             let text = format!(
@@ -144,34 +184,21 @@ impl LiveReader {
             );
             return Err(Error::invalid(text));
         }
-        match self.newer(now.opening())? {
-            Some(newer) => {
-                let newer = Arc::new(newer);
-                *joined = Some(Arc::clone(&newer));
-                Ok(newer)
+        let mut busy = None;
+        for _ in 0..=LOOKS {
+            match attempt(&self.directory, &self.clock, current.as_ref())? {
+                Attempt::Done(next) => *current = Some(next),
+                Attempt::Same => {}
+                Attempt::Busy(error) => busy = Some(error),
             }
-            None => Ok(now),
+            let joined = &current.as_ref().ok_or_else(closed)?.joined;
+            // Also where nothing else can be read yet: as long as another snapshot keeps it.
+            if let Some(pinned) = joined.begin_if_kept()? {
+                return Ok(pinned);
+            }
+            wait_a_moment();
         }
-    }
-
-    /// The `live` of an opening after `opening`, if there is one that can be joined.
-    fn newer(&self, opening: Option<u128>) -> Result<Option<JoinedLive>> {
-        if planted(Bug::NewWriterOverlooked) {
-            return Ok(None);
-        }
-        let isnt_there = |error: &Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Busy);
-        // Mostly nothing changed, and only a look is needed.
-        match found_head(&*self.directory) {
-            Ok(head) if Some(head.opening) == opening => return Ok(None),
-            Ok(_) => {}
-            Err(error) if isnt_there(&error) => return Ok(None),
-            Err(error) => return Err(error),
-        }
-        match join(&self.directory, &self.clock, WriterPresence::Present(None)) {
-            Ok(joined) => Ok(Some(joined)),
-            Err(error) if isnt_there(&error) => Ok(None),
-            Err(error) => Err(error),
-        }
+        Err(busy.unwrap_or_else(|| made_anew(&self.directory.path(FILE_NAME))))
     }
 }
 
@@ -185,8 +212,7 @@ impl SharedReadable for LiveReader {
     }
 
     fn readable(&self) -> Timestamp {
-        let joined = self.joined.lock();
-        joined.as_ref().map_or(Timestamp::ZERO, |joined| joined.live().readable())
+        self.joined().map_or(Timestamp::ZERO, |joined| joined.live().readable())
     }
 }
 
@@ -214,58 +240,99 @@ pub(crate) fn presence(directory: &dyn Directory) -> Result<WriterPresence> {
     })
 }
 
-fn attempt(directory: &Arc<dyn Directory>, clock: &Arc<dyn Clock>) -> Result<Attempt> {
+fn wait_a_moment() {
+    let (lock, waited) = (Mutex::new(()), Condvar::default());
+    drop(waited.wait_timeout(lock.lock(), LOOK_AGAIN));
+}
+
+fn is_locked(directory: &Arc<dyn Directory>, holder: Option<u32>) -> Attempt {
+    Attempt::Busy(IoError::Locked { directory: directory.location().to_owned(), holder }.into())
+}
+
+/// Finds what is to be read, where `now` is read, which was closed.
+fn attempt(directory: &Arc<dyn Directory>, clock: &Arc<dyn Clock>, now: Option<&Current>) -> Result<Attempt> {
     let WriterPresence::Present(process) = presence(&**directory)? else {
-        return recovered(directory, clock);
+        // Whatever `live` is there is nobody's.
+        return recovered(directory, clock, now);
     };
-    match join(directory, clock, WriterPresence::Present(process)) {
-        Ok(joined) => Ok(Attempt::Done(joined)),
+    if now.is_some() && planted(Bug::NewWriterOverlooked) {
+        return Ok(is_locked(directory, process));
+    }
+    let opening = now.and_then(|now| now.joined.opening());
+    match join(directory, clock, WriterPresence::Present(process), opening) {
+        Ok(joined) => Ok(Attempt::Done(Current { joined: Arc::new(joined), files: None })),
         Err(error) => match error.kind() {
             ErrorKind::Busy => Ok(Attempt::Busy(error)),
-            ErrorKind::NotFound => {
-                let location = directory.location().to_owned();
-                Ok(Attempt::Busy(IoError::Locked { directory: location, holder: process }.into()))
-            }
+            ErrorKind::NotFound => Ok(is_locked(directory, process)),
             _ => Err(error),
         },
     }
 }
 
-/// Joins the newest `live`.
+/// Joins the newest `live`, unless it is of `opening`, which is not worth it any more.
 fn join(
     directory: &Arc<dyn Directory>,
     clock: &Arc<dyn Clock>,
     writer: WriterPresence,
+    opening: Option<u128>,
 ) -> Result<JoinedLive> {
     let (file, head) = LiveFile::open(Arc::clone(directory))?;
+    if opening == Some(head.opening) {
+        let (path, process) = (directory.path(FILE_NAME), head.process);
+        let text =
+            format!("{}: what process {process} left is about to be replaced; try again", path.display());
+        return Err(Error::new(ErrorKind::Busy, text));
+    }
     let words = Arc::new(SharedWords::new(Arc::new(file), head.sizes));
     let live = Arc::new(Live::join(words, head.opening, writer)?);
     let lock = ReaderLock::take(directory, head.slots / SLOTS_PER_PROCESS)?;
     JoinedLive::new(live, lock, directory, Arc::clone(clock), Some(head.opening))
 }
 
-/// What nobody writes.
-fn recovered(directory: &Arc<dyn Directory>, clock: &Arc<dyn Clock>) -> Result<Attempt> {
+/// What nobody writes: that of `now` if the files are still those.
+fn recovered(
+    directory: &Arc<dyn Directory>,
+    clock: &Arc<dyn Clock>,
+    now: Option<&Current>,
+) -> Result<Attempt> {
+    // Its lock has been held since before it was seen that nobody writes, if it still is when the snapshot begins.
+    if let Some(now) = now
+        && now.joined.is_kept()
+        && now.is_of_the_files(&**directory)?
+    {
+        return Ok(Attempt::Same);
+    }
     // In this order: who opens the database from here on finds the lock held, and whatever `live` was there before isn't joined.
     let lock = ReaderLock::take(directory, CLAIMS)?;
     let left = found_head(&**directory).ok().map(|head| head.opening);
-    let busy = |process| {
-        let location = directory.location().to_owned();
-        Attempt::Busy(IoError::Locked { directory: location, holder: process }.into())
-    };
     if let WriterPresence::Present(process) = presence(&**directory)? {
-        return Ok(busy(process));
+        return Ok(is_locked(directory, process));
     }
-    let mut recovered = recover(directory, Arc::clone(clock));
-    if recovered.is_err() && presence(&**directory)? == WriterPresence::Gone {
-        // Of a log that somebody wrote meanwhile the end was read while it changed: it is at rest by now.
-        recovered = recover(directory, Arc::clone(clock));
+    if let Some(now) = now
+        && now.is_of_the_files(&**directory)?
+    {
+        let (joined, files) = (now.joined.again(lock, Arc::clone(clock))?, now.files.clone());
+        return Ok(Attempt::Done(Current { joined: Arc::new(joined), files }));
     }
-    match recovered {
-        Ok(live) => JoinedLive::new(live, lock, directory, Arc::clone(clock), left).map(Attempt::Done),
-        Err(error) => match presence(&**directory)? {
-            WriterPresence::Present(process) => Ok(busy(process)),
-            WriterPresence::Gone => Err(error),
-        },
+    let mut has_failed = false;
+    loop {
+        let mut files = RecoveredFiles::look(&**directory)?;
+        let recovered = recover(directory, Arc::clone(clock), &mut files);
+        // Of what somebody wrote meanwhile anything may have been read, and nothing of it is kept.
+        if let WriterPresence::Present(process) = presence(&**directory)? {
+            return Ok(is_locked(directory, process));
+        }
+        if !files.are_current(&**directory)? {
+            return Ok(is_locked(directory, None));
+        }
+        match recovered {
+            Ok(live) => {
+                let joined = JoinedLive::alone(live, lock, directory, Arc::clone(clock), left)?;
+                return Ok(Attempt::Done(Current { joined: Arc::new(joined), files: Some(Arc::new(files)) }));
+            }
+            Err(error) if has_failed => return Err(error),
+            // The end of a log may have been read while it changed, by a writer that was killed: it is at rest by now.
+            Err(_) => has_failed = true,
+        }
     }
 }

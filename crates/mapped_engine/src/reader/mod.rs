@@ -2,8 +2,10 @@
 //!
 //! ```text
 //! a process writes    its `live` is joined; when another one opens the database, the next snapshot joins that one's
-//! nobody does         manifest and log become a `live` of this process alone, in memory; nothing is written but `reader-<n>`
-//! it ends meanwhile   snapshots begin at the last readable commit, which is what the database holds: the lock keeps it
+//! nobody does         manifest and log become a `live` of this process alone, in memory; nothing is written but `reader-<n>`.
+//!                     Each snapshot looks whether the files still are those
+//! it is killed        snapshots begin at the last readable commit, until another process opens the database
+//! it closes           as where nobody writes
 //! ```
 //!
 //! - [`known_bodies`]: which bodies were found to be sound
@@ -13,8 +15,8 @@
 //! - [`reader_engine`]: all of it behind `Engine`
 //! - [`processes`]: which processes read a database
 //!
-//! Source: mapped-engine, section 5. Differs: where the writer is gone, begins go on instead of being refused as busy. The files of
-//! the last commit stay as long as the lock of this process is held, and nobody changes the database without a `live` of his own.
+//! Source: mapped-engine, section 5. Differs: where the writer is gone, begins go on instead of being refused as busy. The files that a
+//! snapshot reads stay as long as it is open; a process without one holds nothing back.
 
 pub mod joined_live;
 pub mod known_bodies;

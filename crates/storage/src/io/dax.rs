@@ -168,7 +168,8 @@ impl DaxDirectory {
             (_, Emulation::Demanded) => StoreOrder::PageCache,
             (_, Emulation::Refused) => {
                 let problem = "it is on a file system without MAP_SYNC, so no persistent memory; mount one with `dax`, or \
-                               open it as emulated, where a power cut loses commits";
+                               open it with `--persistent-memory emulated` (in a program `emulated`), where a power cut \
+                               loses commits";
                 return Err(failed(Error::new(ErrorKind::Unsupported, problem)));
             }
         };

@@ -13,7 +13,7 @@
 //! beginning of the new bytes and the end of the old. Where the unit is a cache line, as of persistent memory, the lines
 //! take the place of sectors, and of a torn one whole words of 8 bytes have arrived.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,9 @@ struct Disk {
     names: BTreeMap<String, Arc<Mutex<Node>>>,
     durable_names: BTreeMap<String, Arc<Mutex<Node>>>,
     unsynced: Vec<NameChange>,
-    locks: BTreeSet<String>,
+    /// Who holds the lock of a name, by the number of its taking: as that of a file, it is gone with the name.
+    locks: BTreeMap<String, u64>,
+    locks_taken: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -347,6 +349,7 @@ impl Directory for MemoryDirectory {
     fn remove(&self, name: &str) -> Result<(), IoError> {
         check_name(Operation::Remove, &self.location, name)?;
         let mut disk = self.disk.lock();
+        disk.locks.remove(name);
         let Some(node) = disk.names.remove(name) else {
             return Err(self.failed(Operation::Remove, name, ErrorKind::NotFound));
         };
@@ -394,10 +397,16 @@ impl Directory for MemoryDirectory {
 
     fn lock_exclusive(&self, name: &str) -> Result<LockGuard, IoError> {
         check_name(Operation::Lock, &self.location, name)?;
-        if self.disk.lock().locks.insert(name.to_owned()) {
-            return Ok(LockGuard::new(MemoryLock { name: name.to_owned(), disk: self.disk.clone() }));
+        let mut disk = self.disk.lock();
+        if disk.locks.contains_key(name) {
+            let holder = Some(std::process::id());
+            return Err(IoError::Locked { directory: self.location.clone(), holder });
         }
-        Err(IoError::Locked { directory: self.location.clone(), holder: Some(std::process::id()) })
+        disk.locks_taken += 1;
+        let number = disk.locks_taken;
+        disk.locks.insert(name.to_owned(), number);
+        drop(disk);
+        Ok(LockGuard::new(MemoryLock { name: name.to_owned(), number, disk: self.disk.clone() }))
     }
 
     fn lock_unchanged(&self, name: &str) -> Result<Option<LockGuard>, IoError> {
@@ -406,7 +415,7 @@ impl Directory for MemoryDirectory {
 
     fn lock_state(&self, name: &str) -> Result<LockState, IoError> {
         check_name(Operation::Lock, &self.location, name)?;
-        Ok(match self.disk.lock().locks.contains(name) {
+        Ok(match self.disk.lock().locks.contains_key(name) {
             true => LockState::Held(Some(std::process::id())),
             false => LockState::Free,
         })
@@ -415,12 +424,17 @@ impl Directory for MemoryDirectory {
 
 struct MemoryLock {
     name: String,
+    number: u64,
     disk: Arc<Mutex<Disk>>,
 }
 
 impl Drop for MemoryLock {
     fn drop(&mut self) {
-        self.disk.lock().locks.remove(&self.name);
+        let mut disk = self.disk.lock();
+        // Where the name was removed meanwhile, another one may hold its lock by now.
+        if disk.locks.get(&self.name) == Some(&self.number) {
+            disk.locks.remove(&self.name);
+        }
     }
 }
 

@@ -25,13 +25,57 @@
 
 use crate::engine::{ChangedSince, Engine, Key};
 use crate::index::directory::Indexes;
+use crate::index::entry_bound::EntryBound;
+use crate::index::index_item::IndexItem;
 use crate::sync::Mutex;
 use crate::transaction::key_subject::KeySubject;
 use crate::transaction::look_ups::{APART_MAX, IndexReads};
 use crate::transaction::stale::StaleRead;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, TypeId, VertexId};
+use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::value::Value;
 use std::collections::{HashMap, HashSet};
+
+/// Takes notes of what a transaction reads of a view.
+pub trait NoteReads: Sync {
+    /// The answer depended on what `key` says.
+    fn note(&self, key: Key);
+
+    /// These were the types of edges on a plain side of the vertices of `group`.
+    fn note_edge_types(&self, group: GroupId, side: Direction, types: &[TypeId]);
+
+    /// There were so many groups.
+    fn note_groups(&self, count: u32);
+
+    /// The view was asked for the items with `value`. Nothing, if whoever reads above the view notes its look-ups.
+    #[inline]
+    fn note_value(&self, index: IndexId, value: &Value) {
+        let _ = (index, value);
+    }
+
+    /// The view was asked for entries from one place to another, downwards or upwards. Nothing, as for values.
+    #[inline]
+    fn note_between<I: IndexItem>(
+        &self,
+        index: IndexId,
+        places: (&EntryBound<I>, &EntryBound<I>),
+        descending: bool,
+    ) {
+        let _ = (index, places, descending);
+    }
+}
+
+/// Something that was read, look-ups apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NotedRead {
+    /// What a key says.
+    Key(Key),
+    /// Which types of edges a plain side of the vertices of a group has.
+    EdgeTypes(GroupId, Direction),
+    /// How many groups there are.
+    Groups,
+}
 
 /// Reads that are kept as they come. Most transactions read no more, and pay for no table.
 const FRESH_MAX: usize = 256;
@@ -109,6 +153,20 @@ impl Reads {
         noted.groups = Some(noted.groups.map_or(count, |before| before.min(count)));
     }
 
+    /// Calls `visit` with everything that was noted, look-ups apart, in any order.
+    pub fn visit(&self, mut visit: impl FnMut(NotedRead)) {
+        let noted = self.noted.lock();
+        noted.fresh.iter().for_each(|key| visit(NotedRead::Key(*key)));
+        for (subject, keys) in &noted.subjects {
+            let whole = subject.whole().filter(|_| keys.whole);
+            keys.apart.iter().copied().chain(whole).for_each(|key| visit(NotedRead::Key(key)));
+        }
+        noted.edge_types.keys().for_each(|(group, side)| visit(NotedRead::EdgeTypes(*group, *side)));
+        if noted.groups.is_some() {
+            visit(NotedRead::Groups);
+        }
+    }
+
     /// The first read whose answer changed after `since`.
     ///
     /// With `checked`, under the latch: all was looked at before, up to there, and only what changed
@@ -160,5 +218,23 @@ impl Reads {
         }
         let stale = self.vertices.stale(indexes, since, checked);
         stale.or_else(|| self.edges.stale(indexes, since, checked))
+    }
+}
+
+/// Look-ups are noted by the reader above the view.
+impl NoteReads for Reads {
+    #[inline]
+    fn note(&self, key: Key) {
+        Self::note(self, key);
+    }
+
+    #[inline]
+    fn note_edge_types(&self, group: GroupId, side: Direction, types: &[TypeId]) {
+        Self::note_edge_types(self, group, side, types);
+    }
+
+    #[inline]
+    fn note_groups(&self, count: u32) {
+        Self::note_groups(self, count);
     }
 }

@@ -59,15 +59,35 @@ pub fn resolve<E: Engine>(
         index_changes: IndexChanges::NONE,
     };
     resolved.mutations.extend(schema.changes().iter().cloned().map(Mutation::Schema));
-    resolved.vertices(writes);
-    resolved.edges(writes);
-    let deleted = writes.vertices().filter(|(_, write)| **write == VertexWrite::Delete);
-    resolved.mutations.extend(deleted.map(|(vertex, _)| Mutation::DeleteVertex { vertex }));
+    append_mutations(writes, &mut resolved.mutations);
     if !resolved.indexes.is_empty() {
         resolved.vertex_entries::<E>(view, writes)?;
         resolved.edge_entries::<E>(view, writes)?;
     }
     Ok(resolved)
+}
+
+/// Appends what `writes` change, in the order of the log: vertex inserts and sets, edges by id, vertex deletes.
+pub fn append_mutations(writes: &Writes, mutations: &mut Vec<Mutation>) {
+    mutations.extend(writes.vertices().filter_map(|(vertex, write)| match write {
+        VertexWrite::Insert { label, properties } => {
+            Some(Mutation::InsertVertex { vertex, label: *label, properties: properties.clone() })
+        }
+        VertexWrite::Set(properties) => {
+            Some(Mutation::SetVertexProperties { vertex, properties: properties.clone() })
+        }
+        VertexWrite::Delete => None,
+    }));
+    mutations.extend(writes.edges().map(|(edge, write)| match write {
+        EdgeWrite::Add(properties) | EdgeWrite::Insert(properties) => {
+            Mutation::InsertEdge { edge, properties: properties.clone() }
+        }
+        EdgeWrite::Replace(properties) => Mutation::ReplaceEdge { edge, properties: properties.clone() },
+        EdgeWrite::Set(properties) => Mutation::SetEdgeProperties { edge, properties: properties.clone() },
+        EdgeWrite::Delete => Mutation::DeleteEdge { edge },
+    }));
+    let deleted = writes.vertices().filter(|(_, write)| **write == VertexWrite::Delete);
+    mutations.extend(deleted.map(|(vertex, _)| Mutation::DeleteVertex { vertex }));
 }
 
 /// What a write makes of the properties of a vertex or an edge.
@@ -103,32 +123,6 @@ fn learn_joins<V: View>(view: &V, writes: &Writes, schema: &mut SchemaWrites) ->
 }
 
 impl Resolved {
-    fn vertices(&mut self, writes: &Writes) {
-        let inserted_or_set = writes.vertices().filter_map(|(vertex, write)| match write {
-            VertexWrite::Insert { label, properties } => {
-                Some(Mutation::InsertVertex { vertex, label: *label, properties: properties.clone() })
-            }
-            VertexWrite::Set(properties) => {
-                Some(Mutation::SetVertexProperties { vertex, properties: properties.clone() })
-            }
-            VertexWrite::Delete => None,
-        });
-        self.mutations.extend(inserted_or_set);
-    }
-
-    fn edges(&mut self, writes: &Writes) {
-        self.mutations.extend(writes.edges().map(|(edge, write)| match write {
-            EdgeWrite::Add(properties) | EdgeWrite::Insert(properties) => {
-                Mutation::InsertEdge { edge, properties: properties.clone() }
-            }
-            EdgeWrite::Replace(properties) => Mutation::ReplaceEdge { edge, properties: properties.clone() },
-            EdgeWrite::Set(properties) => {
-                Mutation::SetEdgeProperties { edge, properties: properties.clone() }
-            }
-            EdgeWrite::Delete => Mutation::DeleteEdge { edge },
-        }));
-    }
-
     fn vertex_entries<E: Engine>(&mut self, view: &E::View<'_>, writes: &Writes) -> Result<()> {
         let indexes = Arc::clone(&self.indexes);
         // Vertices of a label are neighbours, mostly.

@@ -42,6 +42,11 @@ impl WriteChecks {
         checks
     }
 
+    /// All keys, those of added edges included: for a commit that gives no edge another discriminator.
+    pub fn all(&self) -> impl Iterator<Item = Key> {
+        self.keys.iter().copied().chain(self.adds.iter().copied().map(Key::Edge))
+    }
+
     fn ends(&mut self, writes: &Writes) {
         let news = || writes.edges().filter(|(_, write)| write.balance() > 0).map(|(edge, _)| edge);
         // The sources ascend already: a sort that knows runs has the targets to sort only.

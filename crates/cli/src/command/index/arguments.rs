@@ -1,5 +1,6 @@
 //! Arguments of `evergraph index`, and its help.
 
+use crate::read_access::ReadAccessArguments;
 use crate::server_access::ServerAccessArguments;
 use crate::target::Target;
 use clap::{Args, Subcommand};
@@ -120,6 +121,9 @@ pub enum Action {
         /// Where the database is.
         #[command(flatten)]
         on_database: IndexDatabase,
+        /// How it is opened to be read.
+        #[command(flatten)]
+        reading: ReadAccessArguments,
     },
 }
 

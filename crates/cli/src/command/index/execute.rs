@@ -77,8 +77,8 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> std::result::Re
                 seconds: began.elapsed().as_secs_f64(),
             })
         }
-        Action::List { on_database } => {
-            let database = IndexedDatabase::open(on_database, context)?;
+        Action::List { on_database, reading } => {
+            let database = IndexedDatabase::open_to_read(on_database, *reading, context)?;
             let (indexes, names, shown) = (database.list()?, database.names()?, database.shown());
             database.close()?;
             drop(meter);

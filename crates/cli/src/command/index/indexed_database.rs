@@ -3,6 +3,7 @@
 use crate::command::index::arguments::IndexDatabase;
 use crate::command::index::graph_names::GraphNames;
 use crate::context::Context;
+use crate::read_access::ReadAccessArguments;
 use crate::remote_job::tell;
 use crate::target::Target;
 use evergraph::{Database, IndexKind, IndexOptions, OwnerName};
@@ -35,6 +36,23 @@ impl IndexedDatabase {
                 Ok(Self::Folder(context.open(path)?, path.display().to_string()))
             }
             Target::Server(url) => Ok(Self::Server(on.access.admin(url, context)?)),
+        }
+    }
+
+    /// As [`IndexedDatabase::open`], to change nothing: a folder beside the process that writes there.
+    ///
+    /// # Errors
+    /// As [`IndexedDatabase::open`]; those of [`ReadAccessArguments::open`].
+    pub fn open_to_read(on: &IndexDatabase, reading: ReadAccessArguments, context: &Context) -> Result<Self> {
+        match &on.database {
+            Target::Folder(path) => {
+                on.access.refuse()?;
+                Ok(Self::Folder(reading.open(path, context)?, path.display().to_string()))
+            }
+            Target::Server(_) => {
+                reading.refuse()?;
+                Self::open(on, context)
+            }
         }
     }
 

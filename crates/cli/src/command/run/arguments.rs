@@ -19,10 +19,10 @@ Examples:
 `evergraph generate payments bank.eg` generates the graph of these examples.
 
 The algorithm runs on a snapshot of the current database. --output writes a row
-for each vertex,
-`key,value`:
-  key    the vertex's unique key, or its number if its label has none; --key chooses another
-         property. With several labels in scope a column `label` comes first.
+for each vertex, `key,value`:
+  key    the vertex's unique key, or its number if its label has none; --key
+         chooses another property. With several labels in scope a column `label`
+         comes first.
   value  the result; the algorithm's own help describes it
 Paths and cycles have a row for each vertex, `path,position,key`.
 `evergraph run DB ALGORITHM --help` describes one algorithm.

@@ -63,7 +63,7 @@ impl fmt::Display for StatisticsText {
                 let covered = count(*covered_through);
                 write!(f, "checkpoint through commit {covered}, {since} in the log since")?;
             }
-            None => write!(f, "read beside the process that writes it")?,
+            None => write!(f, "opened to be read only, without its checkpoints")?,
         }
         match report.seconds.open {
             Some(seconds) => writeln!(f, "; opened in {}", shown_seconds(seconds))?,

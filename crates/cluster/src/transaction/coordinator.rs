@@ -1,0 +1,311 @@
+//! Coordinator: what transactions of a node begin with: a snapshot, and names and vertex ids of the log.
+//!
+//! ```text
+//! applied   S is what this node has applied
+//! after     S has what a client has seen or written: its token came from a commit, on any node
+//! fresh     S has everything that was acknowledged to anybody before
+//! ```
+//!
+//! S is a moment of the node's tables ([`crate::node::shared_tables`]), and a reader of the node holds it until the transaction
+//! ends. A session that begins after its own commits sees them, and never goes back.
+//!
+//! Names are given by the log before a transaction uses them: the same number to all who ask, whatever becomes of the
+//! transaction. A vertex goes to a partition that its transaction has chosen, each to the next one.
+
+use crate::key_hash::graph_salt::{GraphSalt, KeyHash};
+use crate::key_hash::subject::{NameKind, Subject, ValueHash};
+use crate::log_position::LogPosition;
+use crate::node::node_thread::NodeHandle;
+use crate::node::owned_node::CoordinatingNode;
+use crate::node::readers::{OpenReader, ReaderRefusal, Readers};
+use crate::node::replicated_state::RecordResult;
+use crate::node::shared_tables::{SharedTables, TablesMoment, WaitError};
+use crate::record::body::{NewName, RecordBody};
+use crate::remote::remote_snapshot::{GraphMap as _, RemoteLimits};
+use crate::tables::cluster_tables::TableAnswer;
+use crate::tables::names::NameId;
+use crate::transaction::one_answer::{Waited, one_answer};
+use crate::transaction::submission::{Submitter, UnknownOutcome, stopped};
+use crate::transaction::vertex_ids::VertexIds;
+use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::{EdgeId, LabelId, PartitionId, VertexId};
+use evergraph_graph::index::IndexDefinition;
+use evergraph_graph::owner::Owner;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::index::directory::{IndexDirectory, Indexed, Indexes};
+use evergraph_storage::index::property_index::{Completion as _, PropertyIndex};
+use evergraph_storage::io::clock::Clock;
+use evergraph_storage::sync::Mutex;
+use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a coordinator waits and reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CoordinatorOptions {
+    /// How long it waits for the log: for a snapshot to be applied, for what becomes of a record.
+    pub patience: Duration,
+    /// How long a read waits for whoever keeps a partition.
+    pub read_patience: Duration,
+    /// How much is read at once, and kept.
+    pub limits: RemoteLimits,
+}
+
+impl Default for CoordinatorOptions {
+    fn default() -> Self {
+        let (patience, read_patience) = (Duration::from_secs(10), Duration::from_secs(30));
+        Self { patience, read_patience, limits: RemoteLimits::default() }
+    }
+}
+
+/// Which snapshot a transaction reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BeginAt {
+    /// What this node has applied.
+    Applied,
+    /// This message and all before it, or more: what a client has seen, as the message of its newest timestamp.
+    After(LogPosition),
+    /// Everything that was acknowledged to anybody before. Cost: a question to the log.
+    Fresh,
+}
+
+/// Coordinates on one node.
+///
+/// # Concurrency
+///
+/// Any number of threads begin transactions and ask for names; none of them is one that the node needs. No lock is held while
+/// one of them waits.
+pub struct Coordinator<N> {
+    node: NodeHandle<N>,
+    readers: Readers,
+    tables: SharedTables,
+    clock: Arc<dyn Clock>,
+    options: CoordinatorOptions,
+    ids: VertexIds,
+    /// Transactions that have chosen a partition.
+    chosen: AtomicU64,
+    /// The indexes of the catalogue that was used last.
+    indexes: Mutex<Option<(Arc<Catalogue>, Arc<IndexDirectory>)>>,
+}
+
+impl<N: CoordinatingNode> Coordinator<N> {
+    /// On a node, by its thread, its readers and its tables. `clock` is that of the thread.
+    #[must_use]
+    pub fn new(
+        node: NodeHandle<N>,
+        readers: Readers,
+        tables: SharedTables,
+        clock: Arc<dyn Clock>,
+        options: CoordinatorOptions,
+    ) -> Self {
+        let (ids, chosen, indexes) = (VertexIds::default(), AtomicU64::new(0), Mutex::default());
+        Self { node, readers, tables, clock, options, ids, chosen, indexes }
+    }
+
+    /// A snapshot to read at, and the tables there. The reader holds it.
+    ///
+    /// # Errors
+    /// `busy` if the node has not joined, or has not applied as much in time; `io` if it has stopped, or the log cannot be
+    /// asked; `conflict` if so old a snapshot is not kept.
+    pub(super) fn begin(&self, at: BeginAt) -> Result<(Arc<TablesMoment>, OpenReader)> {
+        let until = self.clock.now().saturating_add(self.options.patience);
+        let least = match at {
+            BeginAt::Applied => LogPosition::START,
+            BeginAt::After(position) => position,
+            BeginAt::Fresh => self.end_of_log(until)?,
+        };
+        loop {
+            let moment = self.tables.wait_for(least, until, &*self.clock).map_err(not_applied)?;
+            match self.readers.begin_at(moment.seen()) {
+                Ok(reader) => return Ok((moment, reader)),
+                // The node has applied more since, and told others so.
+                Err(ReaderRefusal::TooOld { .. }) if self.tables.newest().seen() != moment.seen() => {}
+                Err(refusal @ ReaderRefusal::TooOld { .. }) => {
+                    return Err(Error::conflict(refusal.to_string()));
+                }
+                Err(refusal @ ReaderRefusal::NotJoined) => {
+                    return Err(Error::new(ErrorKind::Busy, refusal.to_string()));
+                }
+            }
+        }
+    }
+
+    /// The number of a name, new or not. A transaction that begins later on this node knows the name; elsewhere one that begins
+    /// after what this node has applied by then ([`Coordinator::applied`]).
+    ///
+    /// Cost: nothing, if this node knows it; else a record of the log.
+    ///
+    /// # Errors
+    /// `invalid` for an empty name, an edge type that exists in the other kind, a key that is not there; `limit` for one too
+    /// many; those of [`Submitter::ask`].
+    pub fn name(&self, name: NewName) -> Result<NameId> {
+        let moment = self.tables.newest();
+        if let Some(known) = known_name(moment.catalogue(), &name) {
+            return Ok(known);
+        }
+        let touches = name_touches(&name, moment.salt());
+        match self.submitter().ask(RecordBody::Name { name, touches })? {
+            RecordResult::Table(TableAnswer::Name(Ok(id))) => Ok(id),
+            RecordResult::Table(TableAnswer::Name(Err(refusal))) => Err(Error::invalid(refusal.to_string())),
+            other => Err(not_given("name", &other)),
+        }
+    }
+
+    /// The newest message that this node has applied: whoever begins after it, anywhere, sees what was seen here.
+    #[must_use]
+    pub fn applied(&self) -> LogPosition {
+        self.tables.newest().seen().position
+    }
+
+    /// Sees to it that a transaction of any node has committed or never will: its timestamp if it has.
+    ///
+    /// # Errors
+    /// As [`Submitter::cancel`].
+    pub fn cancel(&self, unknown: UnknownOutcome) -> Result<Timestamp> {
+        self.submitter().cancel(unknown)
+    }
+
+    pub(super) fn submitter(&self) -> Submitter<'_, N> {
+        Submitter { node: &self.node, clock: &*self.clock, patience: self.options.patience }
+    }
+
+    pub(super) fn node(&self) -> &NodeHandle<N> {
+        &self.node
+    }
+
+    pub(super) fn options(&self) -> &CoordinatorOptions {
+        &self.options
+    }
+
+    /// Where the vertices of the next transaction go.
+    pub(super) fn choose_partition(&self) -> PartitionId {
+        let chosen = self.chosen.fetch_add(1, Ordering::Relaxed);
+        PartitionId((chosen % u64::from(self.tables.newest().partitions().get())) as u16)
+    }
+
+    /// An id that no vertex has or ever had.
+    ///
+    /// # Errors
+    /// `limit` if the partition has none left for the label; those of [`Submitter::ask`].
+    pub(super) fn take_id(&self, label: LabelId, partition: PartitionId) -> Result<VertexId> {
+        loop {
+            if let Some(vertex) = self.ids.take(label, partition) {
+                return Ok(vertex);
+            }
+            let touches = vec![Subject::Groups(label).hash(self.tables.newest().salt())];
+            match self.submitter().ask(RecordBody::Rows { label, partition, touches })? {
+                RecordResult::Table(TableAnswer::Rows(Ok(range))) => self.ids.add(label, partition, range),
+                RecordResult::Table(TableAnswer::Rows(Err(refusal))) => {
+                    return Err(Error::new(ErrorKind::Limit, refusal.to_string()));
+                }
+                other => return Err(not_given("vertex id", &other)),
+            }
+        }
+    }
+
+    pub(super) fn give_back(&self, partition: PartitionId, ids: &[(LabelId, VertexId)]) {
+        for (label, vertex) in ids {
+            self.ids.give_back(*label, partition, std::iter::once(*vertex));
+        }
+    }
+
+    /// The indexes of a catalogue, whose entries lie with the partitions.
+    pub(super) fn indexes_of(&self, catalogue: &Arc<Catalogue>) -> Arc<IndexDirectory> {
+        let mut known = self.indexes.lock();
+        if let Some((of, indexes)) = &*known
+            && Arc::ptr_eq(of, catalogue)
+        {
+            return Arc::clone(indexes);
+        }
+        let indexes = Arc::new(directory_of(catalogue));
+        *known = Some((Arc::clone(catalogue), Arc::clone(&indexes)));
+        indexes
+    }
+
+    fn end_of_log(&self, until: Duration) -> Result<LogPosition> {
+        let mut end = None;
+        self.submitter().call(until, || {
+            let (teller, waiter) = one_answer();
+            end = Some(waiter);
+            Box::new(move |node: &mut N, _: Duration| {
+                node.ask_for_end(Box::new(move |position| teller.tell(position)));
+            })
+        })?;
+        match end.map(|end| end.wait(until, &*self.clock)) {
+            Some(Waited::Came(Ok(position))) => Ok(position),
+            Some(Waited::Came(Err(error))) => Err(Error::new(ErrorKind::Io, error.to_string())),
+            Some(Waited::TimedOut) => Err(Error::new(ErrorKind::Busy, "the log has not said where it ends")),
+            Some(Waited::Never) | None => Err(stopped()),
+        }
+    }
+}
+
+fn not_applied(error: WaitError) -> Error {
+    let kind = match error {
+        WaitError::TimedOut => ErrorKind::Busy,
+        WaitError::Ended => ErrorKind::Io,
+    };
+    Error::new(kind, error.to_string())
+}
+
+fn not_given(what: &str, result: &RecordResult) -> Error {
+    match result {
+        RecordResult::Refused(refusal) => {
+            Error::conflict(format!("no {what} was given, since {refusal}: ask again"))
+        }
+        other => Error::new(ErrorKind::Io, format!("no {what} was given, but {other:?}")),
+    }
+}
+
+/// The number that a name has already.
+fn known_name(catalogue: &Catalogue, name: &NewName) -> Option<NameId> {
+    let edge_type = |name: &str, is_simple: bool| {
+        let id = catalogue.edge_type(name)?;
+        let is_same = catalogue.edge_type_definition(id).is_some_and(|known| known.simple == is_simple);
+        is_same.then_some(NameId::EdgeType(id))
+    };
+    match name {
+        NewName::Label(name) => catalogue.label(name).map(NameId::Label),
+        NewName::EdgeType(name) => edge_type(name, false),
+        NewName::SimpleEdgeType(name) => edge_type(name, true),
+        NewName::Key(name) => catalogue.key(name).map(NameId::Key),
+        NewName::MetaKey(of) => catalogue.meta_key_of(*of).map(NameId::Key),
+    }
+}
+
+fn name_touches(name: &NewName, salt: GraphSalt) -> Vec<KeyHash> {
+    let of_name = |kind, name: &str| Subject::Name(ValueHash::of_name(salt, kind, name));
+    let subject = match name {
+        NewName::Label(name) => of_name(NameKind::Label, name),
+        NewName::EdgeType(name) | NewName::SimpleEdgeType(name) => of_name(NameKind::EdgeType, name),
+        NewName::Key(name) => of_name(NameKind::Key, name),
+        NewName::MetaKey(of) => Subject::MetaKey(*of),
+    };
+    [subject, Subject::Names].map(|subject| subject.hash(salt)).to_vec()
+}
+
+fn directory_of(catalogue: &Catalogue) -> IndexDirectory {
+    let mut indexes = Indexes::default();
+    for definition in catalogue.indexes() {
+        match definition.id.owner {
+            Owner::Label(_) => indexes.add(kept_elsewhere::<VertexId>(definition)),
+            Owner::EdgeType(_) => indexes.add(kept_elsewhere::<EdgeId>(definition)),
+        }
+    }
+    IndexDirectory::new(indexes)
+}
+
+/// An index of which this node has no entries.
+fn kept_elsewhere<I: Indexed>(definition: IndexDefinition) -> Arc<PropertyIndex<I>> {
+    let index = PropertyIndex::kept_by_engine(definition, Timestamp::ZERO, 0);
+    index.complete(Timestamp::ZERO);
+    Arc::new(index)
+}
+
+impl<N> fmt::Debug for Coordinator<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Coordinator").field("tables", &self.tables).finish_non_exhaustive()
+    }
+}

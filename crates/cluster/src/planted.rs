@@ -97,6 +97,10 @@ pub enum Bug {
     ZombieAccepted,
     /// A transaction may send a partition what belongs elsewhere.
     MisplacedAccepted,
+    /// A transaction may be about vertices whose rows nobody was given.
+    NeverGivenAccepted,
+    /// A transaction may change a vertex or an edge twice.
+    ChangedTwiceAccepted,
     /// What a transaction would have changed that cannot be installed counts as changed.
     MalformedTouches,
     /// A placement is changed by an author who has not seen the change before.
@@ -163,6 +167,10 @@ pub enum Bug {
     LateHeartbeatCounts,
     /// A member that has said nothing yet is not waited for.
     UnheardPassed,
+    /// A member that joins again after a silence is not waited for.
+    JoinedAgainPassed,
+    /// The log is kept for a silent node for ever.
+    SilentNodeKeepsLog,
     /// A heartbeat of another log counts.
     OtherLogHeard,
     /// A snapshot is kept however old it is.
@@ -175,6 +183,8 @@ pub enum Bug {
     RefusalFinal,
     /// An ask goes on after its deadline.
     AskEndless,
+    /// Who works on a question is waited for only shortly, once another holder finds the snapshot too old.
+    WorkingHolderLeft,
     /// A message may be about any number of items.
     ItemsUnlimited,
     /// A question about a group of another partition is answered: nothing is there.

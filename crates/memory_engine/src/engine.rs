@@ -493,8 +493,12 @@ impl Engine for MemoryEngine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evergraph_graph::id::PartitionId;
+    use evergraph_graph::partition::PartitionCount;
     use evergraph_graph::properties::Properties;
     use evergraph_storage::io::clock::ManualClock;
+    use evergraph_storage::log::options::Durability;
+    use evergraph_storage::open::{OpenOptions, OpenStore};
     use evergraph_storage::timeline::clock::Readable;
     use evergraph_storage::view::PointReads;
 
@@ -512,6 +516,24 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::Limit);
         assert!(error.to_string().contains("16777217 records wait to be merged"), "{error}");
         assert_eq!(engine.statistics().stalls, 1);
+    }
+
+    #[test]
+    fn a_commit_of_a_partition_waits_for_no_merges() {
+        let own_groups = OwnGroups::new(PartitionId(0), PartitionCount::new(1).unwrap());
+        let options = OpenOptions { durability: Durability::None, own_groups, ..OpenOptions::default() };
+        let directory = Arc::new(MemoryDirectory::new("part"));
+        let open: OpenStore<MemoryEngine> = OpenStore::open(directory, &options).unwrap();
+        let merger = open.store().engine().segments().merger();
+        let too_many = merger.records_allowed() + 1;
+        merger.counters.records.fetch_add(too_many, Ordering::Relaxed);
+        let (vertex, label) = (VertexId(0), LabelId(0));
+        let insert = [Mutation::InsertVertex { vertex, label, properties: Properties::EMPTY }];
+        let error = open.store().apply(Timestamp(1), &insert).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        assert!(error.to_string().contains("a wait of 0.0ns"), "{error}");
+        merger.counters.records.fetch_sub(too_many, Ordering::Relaxed);
+        open.store().apply(Timestamp(1), &insert).unwrap();
     }
 
     /// The lists of all vertices, and how many hubs there are, after commits of one mutation each were replayed

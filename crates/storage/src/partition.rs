@@ -31,6 +31,7 @@ use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::partition::OwnGroups;
 use evergraph_graph::timestamp::Timestamp;
+use std::time::Duration;
 
 impl<E: Engine> Store<E> {
     /// The groups that are here, of a store that has one partition of a graph.
@@ -58,7 +59,9 @@ impl<E: Engine> Store<E> {
     /// ([`IndexState::Building`](evergraph_graph::index::IndexState)). A value that turns out to be there twice in a unique
     /// one makes the store refuse commits, since it is not what was decided.
     ///
-    /// Any thread may call it; calls wait for each other. When it returns the commit can be read, and it is in the log's
+    /// Any thread may call it; calls wait for each other. It does overdue merges in the commit's own segments, but waits for no
+    /// others, whatever [`OpenOptions::stall_max`](crate::open::OpenOptions::stall_max) says: the thread that applies is mostly
+    /// the one that raises the horizon, and merges may be waiting for that. When it returns the commit can be read, and it is in the log's
     /// buffer, perhaps not on disk.
     ///
     /// # Errors
@@ -74,7 +77,7 @@ impl<E: Engine> Store<E> {
     /// `io` if the log could not be written: the commit is published, nothing follows it, and the store must be opened again,
     /// with or without it.
     pub fn apply(&self, timestamp: Timestamp, mutations: &[Mutation]) -> Result<()> {
-        apply(self.front(), timestamp, mutations, self.stall_max(), || self.random_u64())
+        apply(self.front(), timestamp, mutations, Duration::ZERO, || self.random_u64())
     }
 
     /// Publishes `timestamp` without a commit: every commit up to there that concerns this store has been applied, so that

@@ -358,11 +358,6 @@ impl<E: Engine> Store<E> {
         &self.front
     }
 
-    /// How long a commit may wait for merges.
-    pub(crate) fn stall_max(&self) -> Duration {
-        self.options.stall_max
-    }
-
     pub(crate) fn random_u64(&self) -> u64 {
         self.retry.next_u64()
     }

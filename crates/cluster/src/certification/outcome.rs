@@ -96,6 +96,15 @@ pub enum PayloadProblem {
         /// The vertex.
         vertex: VertexId,
     },
+    /// It is about a vertex whose row nobody was given: there is none.
+    NeverGiven {
+        /// The vertex.
+        vertex: VertexId,
+    },
+    /// It has two mutations of one vertex or edge.
+    ChangedTwice,
+    /// It gives a name without letters, or a number beyond the limit of names.
+    ImpossibleName,
     /// It changes the catalogue, which has a name, a number or a property with another meaning by now.
     OtherCatalogue,
 }
@@ -188,6 +197,11 @@ impl fmt::Display for Malformation {
             PayloadProblem::OtherLabel { vertex } => {
                 write!(f, "inserts {vertex} into a group of another label, or of none")
             }
+            PayloadProblem::NeverGiven { vertex } => {
+                write!(f, "is about {vertex}, an id that nobody was given")
+            }
+            PayloadProblem::ChangedTwice => f.write_str("changes a vertex or an edge twice"),
+            PayloadProblem::ImpossibleName => f.write_str("gives a name or a number that no catalogue has"),
             PayloadProblem::OtherCatalogue => {
                 f.write_str("gives a name, a number or a property another meaning than it has by now")
             }

@@ -17,6 +17,7 @@
 
 use crate::digest::{DigestWindow, SeenLog};
 use crate::log::shared_log::SharedLog;
+use crate::log_position::LogPosition;
 use crate::node::apply::Applier;
 use crate::node::node_loop::NodeLoop;
 use crate::node::partition_store::PartitionStore;
@@ -46,6 +47,9 @@ pub trait ServedPartitions {
     /// The store of a partition, in which a snapshot may begin at the end of any message that the node has applied; `None` if it
     /// answers nothing, as [`Applier::proved`] has it.
     fn proved(&mut self, partition: PartitionId) -> Option<&Self::Store>;
+
+    /// The first message of the log that the node needs, should it start from its newest checkpoint.
+    fn needed_from(&self) -> LogPosition;
 
     /// Whether this process has joined as `author`. The table of members alone cannot tell it from another process that has
     /// joined as the same: an owner that knows which record it joined by says so.
@@ -373,6 +377,10 @@ impl<P: PartitionStore> ServedPartitions for Applier<P> {
     fn proved(&mut self, partition: PartitionId) -> Option<&P> {
         Self::proved(self, partition)
     }
+
+    fn needed_from(&self) -> LogPosition {
+        Self::needed_from(self)
+    }
 }
 
 impl<P: PartitionStore, L: SharedLog> ServedPartitions for NodeLoop<P, L> {
@@ -388,6 +396,10 @@ impl<P: PartitionStore, L: SharedLog> ServedPartitions for NodeLoop<P, L> {
 
     fn proved(&mut self, partition: PartitionId) -> Option<&P> {
         Self::proved(self, partition)
+    }
+
+    fn needed_from(&self) -> LogPosition {
+        self.applier().needed_from()
     }
 
     fn has_joined(&self, _author: Author) -> bool {

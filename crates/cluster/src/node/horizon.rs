@@ -14,7 +14,8 @@
 //! - A member that was heard within [`HorizonOptions::silence_max`]. One that is silent for longer loses its say: its readers
 //!   are refused. When it speaks again it is counted again; what it says below the horizon holds the horizon where it is.
 //! - A member that has said nothing yet, since it or this node has just started, holds the horizon where it is, for as long as
-//!   one that falls silent: from when this node first knows of it. Most speak within an interval.
+//!   one that falls silent: from when this node first knows of it, or learns that it has joined again, with another
+//!   incarnation. Most speak within an interval.
 //! - Nobody for more than [`HorizonOptions::snapshot_age_max`]: readers that are older are refused, wherever they run. So a
 //!   snapshot that somebody forgets does not fill the memory of all nodes.
 //!
@@ -44,7 +45,7 @@ use crate::node::readers::Readers;
 use crate::planted::{Bug, planted};
 use crate::record_id::NodeId;
 use crate::transport::frame::Heartbeat;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 /// How often a node tells each other one how far it is.
@@ -82,7 +83,9 @@ pub struct Horizon {
 
 #[derive(Clone, Copy, Debug)]
 struct Peer {
-    /// When it spoke last, or was first known.
+    /// The one that joined last; `None` if it has not started since the cluster was created.
+    incarnation: Option<u32>,
+    /// When it spoke last, or was first known in this incarnation.
     heard_at: Duration,
     /// The newest that it said.
     said: Option<Heartbeat>,
@@ -149,17 +152,24 @@ impl Horizon {
         Self { own, options, readers, peers: BTreeMap::new(), ages: VecDeque::new() }
     }
 
-    /// The members of the cluster are these, as far as the node has applied.
-    pub fn set_members(&mut self, now: Duration, members: impl IntoIterator<Item = NodeId>) {
-        let others: BTreeSet<NodeId> = members.into_iter().filter(|node| *node != self.own).collect();
-        self.peers.retain(|node, _| others.contains(node));
-        for node in others {
-            self.peers.entry(node).or_insert(Peer {
+    /// The members of the cluster are these, as far as the node has applied, each with the incarnation that joined last. One that
+    /// has joined again is waited for anew: what it said before was of readers that have ended.
+    pub fn set_members(&mut self, now: Duration, members: impl IntoIterator<Item = (NodeId, Option<u32>)>) {
+        let others: BTreeMap<NodeId, Option<u32>> =
+            members.into_iter().filter(|(node, _)| *node != self.own).collect();
+        self.peers.retain(|node, _| others.contains_key(node));
+        for (node, incarnation) in others {
+            let peer = self.peers.entry(node).or_insert(Peer {
+                incarnation,
                 heard_at: now,
                 said: None,
                 unproved: None,
                 other_log_at: None,
             });
+            if peer.incarnation != incarnation && !planted(Bug::JoinedAgainPassed) {
+                // Whether it has this log is not answered by its start.
+                *peer = Peer { incarnation, heard_at: now, said: None, ..*peer };
+            }
         }
     }
 

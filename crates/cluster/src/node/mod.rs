@@ -19,6 +19,7 @@
 //! - [`incarnation`]: how often the node started, and what tells one start from another
 //! - [`readers`]: moments of the log that are in use on a node
 //! - [`horizon`]: the oldest one that it keeps readable, from what nodes tell each other
+//! - [`log_needs`]: from where on any node needs the log
 //! - [`outbox`]: frames that wait for the network
 //! - [`answering`]: questions of others, from when they come until their answers go
 //! - [`answer_workers`]: the threads that answer them
@@ -38,6 +39,7 @@ pub mod checkpoint;
 pub mod horizon;
 pub mod incarnation;
 pub mod kept_partition;
+pub mod log_needs;
 pub mod node_asker;
 pub mod node_loop;
 pub mod node_thread;

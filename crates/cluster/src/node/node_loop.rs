@@ -15,7 +15,8 @@
 //! Records are read in order, each once; the newest messages again and again ([`crate::log::reader`]). When the log is found to
 //! have changed, the node says so to those who applied the same, and stops.
 //!
-//! A node that starts reads and applies; when the log has nothing more it asks to join. Until the log has accepted that, it
+//! A node that starts reads and applies; when the log has nothing more at hand it asks to join. A log that comes over a network
+//! may only be late: then the record comes too old, or its incarnation is found to be known, and nothing is harmed. Until the log has accepted that, it
 //! writes nothing else: another process may be the same node, and ids of records would be given twice. The record is written
 //! again, under another id, if the node was so far behind that it came too old. Who has joined goes on until its node joins
 //! with a later incarnation, wherever that runs.
@@ -139,7 +140,7 @@ pub struct NodeLoop<P, L> {
 /// Whether the node may write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum MemberPhase {
-    /// It has asked to join by this record, or will once the log has nothing more.
+    /// It has asked to join by this record, or will once the log has nothing more at hand.
     Joining(Option<RecordId>),
     Member,
     Stopped,
@@ -260,7 +261,8 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
         id
     }
 
-    /// Asks for messages before `first` to be dropped: the least that any node needs ([`Applier::needed_from`]).
+    /// Asks for messages before `first` to be dropped: the least that any node needs ([`Applier::needed_from`],
+    /// [`PeerLoop::trims_to`](crate::node::peer_loop::PeerLoop::trims_to)).
     pub fn trim(&mut self, first: LogPosition) {
         self.log.trim(first);
     }
@@ -429,8 +431,9 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
         }
     }
 
-    /// Asks to join, once everything was read that the log has: what the node has applied must not be too old, and which
-    /// incarnation has joined last is known then.
+    /// Asks to join, once everything was read that the log has at hand: what the node has applied is mostly not too old then, and
+    /// which incarnation has joined last is mostly known. If more of the log is under way, certification and the table of
+    /// members refuse the record, and the node asks again or stops.
     fn ask_to_join(&mut self, now: Duration) -> Result<(), NodeError> {
         let is_behind = self.has_more || self.stall.is_some() || self.reader.failure().is_some();
         if self.phase != MemberPhase::Joining(None) || is_behind {

@@ -18,6 +18,7 @@ use crate::certification::outcome::Refusal;
 use crate::log::shared_log::{EndId, LogError, SharedLog};
 use crate::log_position::LogPosition;
 use crate::node::answering::AnswerQuestions;
+use crate::node::apply::SaveError;
 use crate::node::node_loop::{NodeError, NodeEvent, NodeLoop, NodePushError};
 use crate::node::node_thread::{NodeStep, ThreadedNode};
 use crate::node::partition_store::PartitionStore;
@@ -32,6 +33,7 @@ use crate::remote::asking::{Ask, AskId, AskOutcome, AskRefusal};
 use crate::transport::interface::Transport;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::durable_engine::DurableEngine;
+use evergraph_storage::io::directory::Directory;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -174,6 +176,20 @@ where
     T: Transport,
     A: AnswerQuestions<P>,
 {
+    /// Makes a checkpoint, and asks for the log before what any node needs to be dropped. Each node does so: the log keeps the
+    /// least of all.
+    ///
+    /// # Errors
+    /// As [`NodeLoop::checkpoint`]; nothing is dropped then.
+    pub fn checkpoint(&mut self, now: Duration, directory: &dyn Directory) -> Result<(), SaveError> {
+        self.node.checkpoint(directory)?;
+        let own = self.node.applier().needed_from();
+        if let Some(first) = self.peers.trims_to(now, own) {
+            self.node.trim(first);
+        }
+        Ok(())
+    }
+
     fn step_log(&mut self, now: Duration) -> Result<(), NodeError> {
         let mut events = Vec::new();
         let stepped = self.node.step(now, &mut events);

@@ -23,6 +23,7 @@ use crate::node::answering::{
     AnswerQuestions, Answering, AnsweringCounts, AnsweringLimits, Reply, ServedPartitions,
 };
 use crate::node::horizon::{HEARTBEAT_INTERVAL, Horizon, HorizonOptions, HorizonStatus, OtherLogHeard};
+use crate::node::log_needs::{LogNeeds, TRIM_SILENCE_MAX};
 use crate::node::outbox::{Outbox, OutboxLimits};
 use crate::node::readers::Readers;
 use crate::record_id::{Author, NodeId};
@@ -53,6 +54,8 @@ pub struct PeerOptions {
     pub heartbeat_interval: Duration,
     /// How long it waits for what others say.
     pub horizon: HorizonOptions,
+    /// How long a member may say nothing before the log is trimmed without it.
+    pub trim_silence_max: Duration,
     /// How much it answers.
     pub answering: AnsweringLimits,
     /// How it asks.
@@ -66,6 +69,7 @@ impl Default for PeerOptions {
         Self {
             heartbeat_interval: HEARTBEAT_INTERVAL,
             horizon: HorizonOptions::default(),
+            trim_silence_max: TRIM_SILENCE_MAX,
             answering: AnsweringLimits::default(),
             asking: AskingOptions::default(),
             outbox: OutboxLimits::default(),
@@ -124,6 +128,7 @@ pub struct PeerLoop<T, A> {
     digests: DigestWindow,
     readers: Readers,
     horizon: Horizon,
+    needs: LogNeeds,
     answering: Answering<A>,
     asking: Asking,
     outbox: Outbox,
@@ -162,6 +167,7 @@ impl<T: Transport, A> PeerLoop<T, A> {
             transport,
             digests: applied.clone(),
             horizon: Horizon::new(author.node, options.horizon, readers.clone()),
+            needs: LogNeeds::new(options.trim_silence_max),
             answering: Answering::new(options.answering, readers.clone(), work),
             asking: Asking::new(author, options.asking),
             outbox: Outbox::new(options.outbox),
@@ -229,7 +235,7 @@ impl<T: Transport, A> PeerLoop<T, A> {
             }
             self.receive_own(now, node, events);
         }
-        self.say_how_far(now);
+        self.say_how_far(now, node.needed_from());
         self.send(now);
     }
 
@@ -241,6 +247,14 @@ impl<T: Transport, A> PeerLoop<T, A> {
         let heartbeat = heartbeat.filter(|_| self.has_joined);
         let others = [self.answering.next_step_at(), self.asking.next_step_at(), self.outbox.next_step_at()];
         others.into_iter().chain([more, heartbeat]).flatten().min()
+    }
+
+    /// To which message the log may be trimmed at `now`: the first that any member needs, of whom this one needs it from `own` on.
+    /// `None` if a member has not said it yet. One that is silent for [`PeerOptions::trim_silence_max`] is not waited for, and
+    /// copies its partitions if it comes back too late.
+    #[must_use]
+    pub fn trims_to(&self, now: Duration, own: LogPosition) -> Option<LogPosition> {
+        self.needs.least(now, own)
     }
 
     /// How the node and its network are at `now`.
@@ -270,8 +284,11 @@ impl<T: Transport, A> PeerLoop<T, A> {
         N: ServedPartitions + ?Sized,
     {
         let members = node.tables().members();
-        self.horizon.set_members(now, members.all());
-        let (own, transport) = (self.author.node, &mut self.transport);
+        let incarnations = members.all().map(|node| (node, members.incarnation(node)));
+        self.horizon.set_members(now, incarnations);
+        let own = self.author.node;
+        self.needs.set_members(now, members.all().filter(|other| *other != own));
+        let transport = &mut self.transport;
         self.others.retain(|other, _| {
             let is_member = members.has(*other);
             if !is_member {
@@ -353,6 +370,8 @@ impl<T: Transport, A> PeerLoop<T, A> {
     }
 
     fn hear(&mut self, now: Duration, from: NodeId, heartbeat: Heartbeat, events: &mut Vec<PeerEvent>) {
+        self.asking.alive(now, from);
+        self.needs.heard(now, from, heartbeat.needed_from);
         let other = self.horizon.heard(now, from, heartbeat, &self.digests);
         events.extend(other.map(other_log));
     }
@@ -434,11 +453,11 @@ impl<T: Transport, A> PeerLoop<T, A> {
     }
 
     /// Tells others how far the node is, if that is due.
-    fn say_how_far(&mut self, now: Duration) {
+    fn say_how_far(&mut self, now: Duration, needed_from: LogPosition) {
         if !self.has_joined || self.others.values().all(|other| other.heartbeat_at > now) {
             return;
         }
-        let Some(heartbeat) = self.readers.heartbeat() else { return };
+        let Some(heartbeat) = self.readers.heartbeat(needed_from) else { return };
         let frame = Frame::Heartbeat(heartbeat);
         for (node, other) in self.others.iter_mut().filter(|(_, other)| other.heartbeat_at <= now) {
             let wait = match self.transport.send(*node, &frame) {

@@ -160,9 +160,10 @@ impl Readers {
         self.state.lock().has_joined = true;
     }
 
-    /// What the node says to others now: it binds own readers that begin later. `None` if it has not joined.
+    /// What the node says to others now, which needs the log from `needed_from` on: it binds own readers that begin later. `None` if
+    /// it has not joined.
     #[must_use]
-    pub fn heartbeat(&self) -> Option<Heartbeat> {
+    pub fn heartbeat(&self, needed_from: LogPosition) -> Option<Heartbeat> {
         let mut state = self.state.lock();
         if !state.has_joined {
             return None;
@@ -171,7 +172,7 @@ impl Readers {
         let oldest = first(&state.own).map_or(applied.position, |own| own.min(applied.position));
         // Own readers below the horizon are older than any may be.
         state.said = state.said.max(oldest).max(state.horizon);
-        Some(Heartbeat { applied, oldest: state.said })
+        Some(Heartbeat { applied, oldest: state.said, needed_from })
     }
 
     /// Raises the horizon to `limit`, or as far as readers and what is applied allow; and to `age_limit` if only own readers
@@ -265,7 +266,7 @@ mod tests {
     }
 
     fn said(readers: &Readers) -> u64 {
-        readers.heartbeat().unwrap().oldest.0
+        readers.heartbeat(LogPosition::START).unwrap().oldest.0
     }
 
     fn raised(readers: &Readers, limit: u64) -> u64 {
@@ -340,12 +341,14 @@ mod tests {
     #[test]
     fn nobody_begins_before_the_node_has_joined() {
         let readers = Readers::new(at(10));
-        assert_eq!(readers.heartbeat(), None);
+        assert_eq!(readers.heartbeat(LogPosition(9)), None);
         assert_eq!(readers.begin().err(), Some(ReaderRefusal::NotJoined));
         assert!(readers.begin_answer(at(10)).is_some(), "questions of others are answered");
         readers.applied(at(20));
         readers.joined();
-        assert_eq!(readers.heartbeat(), Some(Heartbeat { applied: at(20), oldest: LogPosition(20) }));
+        let (oldest, needed_from) = (LogPosition(20), LogPosition(9));
+        let heartbeat = Heartbeat { applied: at(20), oldest, needed_from };
+        assert_eq!(readers.heartbeat(needed_from), Some(heartbeat));
         assert_eq!(readers.begin().unwrap().at(), at(20));
     }
 

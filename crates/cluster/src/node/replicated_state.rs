@@ -222,10 +222,19 @@ mod tests {
     }
 
     impl Log {
-        /// Nobody has joined yet.
+        /// Nobody has joined yet; rows of groups 0 and 1 were given.
         fn new() -> Self {
             let members = Members::new([(NodeId(0), "a:1".into()), (NodeId(1), "b:1".into())]);
-            let tables = ClusterTables::new(PartitionCount::new(2).unwrap(), members, 1);
+            let mut tables = ClusterTables::new(PartitionCount::new(2).unwrap(), members, 1);
+            let name = RecordBody::Name { name: NewName::Label("Person".into()), touches: Vec::new() };
+            let rows = [0, 1].map(PartitionId).map(|partition| RecordBody::Rows {
+                label: LabelId(0),
+                partition,
+                touches: Vec::new(),
+            });
+            for (number, body) in (1..).zip([name].into_iter().chain(rows)) {
+                tables.apply(RecordId { author: author(7, 0), number }, Timestamp::ZERO, body);
+            }
             let limits = CertifierLimits { generation_slots: 40, parts_bytes: 4000 };
             Self { state: ReplicatedState::new(GraphSalt([7; 16]), limits, tables) }
         }
@@ -303,10 +312,10 @@ mod tests {
         TransactionPart { payloads, ..TransactionPart::default() }
     }
 
-    /// Between group 1, of partition 1, and group 2, of partition 0.
+    /// Between group 1, of partition 1, and group 0, of partition 0.
     fn edge(discriminator: u16) -> Mutation {
         let vertex = |group| VertexId::new(GroupId(group), 0);
-        let (source, target) = (vertex(1), vertex(2));
+        let (source, target) = (vertex(1), vertex(0));
         let edge = EdgeId { source, edge_type: TypeId(0), target, discriminator };
         Mutation::InsertEdge { edge, properties: Properties::EMPTY }
     }
@@ -436,7 +445,7 @@ mod tests {
         let part = payload(of(0), bytes[..5].to_vec());
         let mut last = payload(of(0), bytes[5..].to_vec());
         last.payloads.push(Payload { destination: of(1), mutations: encode(&[edge(1)]) });
-        let label = SchemaChange::AddLabel { id: LabelId(0), name: "a".into() };
+        let label = SchemaChange::AddLabel { id: LabelId(1), name: "a".into() };
         let mutations = encode(&[Mutation::Schema(label.clone())]);
         last.payloads.push(Payload { destination: Destination::EveryNode, mutations });
         let records = vec![

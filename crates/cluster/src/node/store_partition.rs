@@ -13,8 +13,9 @@
 //! A checkpoint of the node syncs the store's log, and no more: checkpoint and log of the store together hold what is
 //! installed. The store makes checkpoints of its own, which write bodies and shorten the log, by its own limits
 //! ([`OpenOptions::checkpoint_after_bytes`](evergraph_storage::open::OpenOptions)): they bound how much an opening replays,
-//! and nothing depends on when they are made. So a node may make a checkpoint every few seconds, at the price of one sync a
-//! partition, and a sync of nothing costs nothing.
+//! and nothing depends on when they are made. So a node may make a checkpoint every few seconds. It costs each partition a frame
+//! with the note and a sync, also one that none of the commits since the last checkpoint concerned; without new messages it
+//! costs nothing.
 
 use crate::digest::{SeenLog, put_seen, take_seen};
 use crate::log_position::LogPosition;
@@ -48,11 +49,9 @@ pub struct StorePartition<E: DurableEngine> {
 impl<E: DurableEngine> StorePartition<E> {
     /// The partition in a store that was just opened, with [`OpenOptions::own_groups`]. A new one gets its first note.
     ///
-    /// Nothing else may commit or publish in the store from here on. [`OpenOptions::stall_max`] should be zero: the thread that
-    /// applies raises the horizon and speaks for the node, so it must not wait for merges. A node asks again by itself.
+    /// Nothing else may commit or publish in the store from here on.
     ///
     /// [`OpenOptions::own_groups`]: evergraph_storage::open::OpenOptions::own_groups
-    /// [`OpenOptions::stall_max`]: evergraph_storage::open::OpenOptions::stall_max
     ///
     /// # Errors
     /// `invalid` for the store of a whole graph; `corrupt` if the store does not say which log it has installed, or says

@@ -127,6 +127,13 @@ impl AnswersWriter {
         !self.has_items
     }
 
+    /// Whether it has an answer, and as many bytes as it may have: other questions are asked again. An answer has bytes
+    /// without any item, too.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.answers > 0 && self.out.len() >= self.end
+    }
+
     /// Appends a flag, which is no item.
     pub fn put_flag(&mut self, flag: bool) {
         self.out.push(u8::from(flag));
@@ -248,6 +255,21 @@ mod tests {
         assert_eq!(out, [5, 1, 2, 1, 2]);
         page.clear();
         assert_eq!(page.count(), 0);
+    }
+
+    #[test]
+    fn answers_without_items_fill_a_message_too() {
+        let mut writer = AnswersWriter::new(0);
+        assert!(!writer.is_full(), "there is an answer in any case");
+        let mut writer_of_three = AnswersWriter::new(HEAD_BYTES + 15);
+        for writer in [&mut writer, &mut writer_of_three] {
+            while !writer.is_full() {
+                let answer = writer.begin();
+                writer.put_flag(true);
+                writer.end(answer);
+            }
+        }
+        assert_eq!([writer.finish()[1], writer_of_three.finish()[1]], [1, 3]);
     }
 
     #[test]

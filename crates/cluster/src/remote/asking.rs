@@ -14,7 +14,8 @@
 //! - Whoever refused for a reason that passes is asked again after a moment, even while another one is silent: that one may be
 //!   lost.
 //! - `TooOld` of one holder may be its own affair: it has started, or copied the partition, later than the snapshot. So the
-//!   others are asked, for a second at most. If none answers, the transaction began too long ago, and runs again.
+//!   others are asked, for a second at most, unless one of those that work on the question has been heard of within a second: a
+//!   heartbeat will do. If none answers, the transaction began too long ago, and runs again.
 //! - `OtherLog` raises an alarm, one a node: one of the two has read a log that lost messages, and the asker reads its own again.
 //!   Others are asked; if all say so, nobody answers.
 //! - Everything ends at the deadline.
@@ -43,8 +44,8 @@ pub struct AskingOptions {
     pub hedge_after: Duration,
     /// How long a node that said nothing is asked after all others.
     pub suspect_for: Duration,
-    /// When a question that got no answer is sent again for the first time; and how long others are waited for after one holder
-    /// said that the snapshot is too old.
+    /// When a question that got no answer is sent again for the first time; and how long others are waited for that say nothing,
+    /// after one holder said that the snapshot is too old.
     pub resend_after: Duration,
     /// How long to wait after every holder has refused, the first time; then twice as long each time, up to a second.
     pub retry_after: Duration,
@@ -158,7 +159,8 @@ struct OpenAsk {
     /// When those are asked again who have refused for a reason that passes.
     retry_at: Option<Duration>,
     retry_wait: Duration,
-    is_too_old: bool,
+    /// When a holder first said that the snapshot is too old.
+    too_old_at: Option<Duration>,
     /// Whether somebody has refused in this round for a reason that passes.
     may_retry: bool,
     /// The last refusal.
@@ -176,7 +178,10 @@ struct SentQuestion {
 /// What is known of a node.
 #[derive(Clone, Copy, Debug, Default)]
 struct NodeTrust {
+    /// When it last answered or refused something.
     heard_at: Option<Duration>,
+    /// When it was last heard of, by whatever it said.
+    alive_at: Option<Duration>,
     /// Until when others are asked first.
     suspected_until: Duration,
     /// It said so, and has answered nothing since.
@@ -224,7 +229,7 @@ impl Asking {
             tried: Vec::new(),
             retry_at: None,
             retry_wait: self.options.retry_after,
-            is_too_old: false,
+            too_old_at: None,
             may_retry: false,
             reason: None,
         };
@@ -266,15 +271,13 @@ impl Asking {
         else {
             return;
         };
-        let wait_max = now.saturating_add(self.options.resend_after);
         let is_other_log = reason == RefusalReason::OtherLog;
         let trust = self.nodes.entry(from).or_default();
         let is_alarm = is_other_log && !std::mem::replace(&mut trust.has_other_log, is_other_log);
         let Some(open) = self.settle(now, id) else { return };
         match reason {
             RefusalReason::TooOld => {
-                open.is_too_old = true;
-                open.ends_at = open.ends_at.min(wait_max);
+                open.too_old_at.get_or_insert(now);
             }
             RefusalReason::OtherLog if is_alarm => {
                 actions.push(AskingAction::OtherLog(from, open.ask.at));
@@ -284,6 +287,14 @@ impl Asking {
             _ => open.may_retry = true,
         }
         open.reason = Some(reason);
+    }
+
+    /// A node was heard of otherwise, as by a heartbeat. It is trusted no more for that: others are asked as before.
+    pub fn alive(&mut self, now: Duration, from: NodeId) {
+        // One that was never asked is not remembered.
+        if let Some(trust) = self.nodes.get_mut(&from) {
+            trust.alive_at = Some(now);
+        }
     }
 
     /// A question could not be sent. The next [`Asking::step`] asks another node.
@@ -321,7 +332,7 @@ impl Asking {
     /// Does what is due for one ask, and plans what is due next.
     fn ask_on(&mut self, now: Duration, id: AskId, placement: &Placement, actions: &mut Vec<AskingAction>) {
         let Some(open) = self.asks.get_mut(&id) else { return };
-        if open.ends_at <= now && !planted(Bug::AskEndless) {
+        if open.gives_up_at(&self.nodes, self.options.resend_after) <= now && !planted(Bug::AskEndless) {
             let outcome = open.last_outcome();
             self.finish(id, outcome, actions);
             return;
@@ -353,7 +364,8 @@ impl Asking {
         let hedges = open.sent.iter().map(|sent| sent.sent_at.saturating_add(options.hedge_after));
         let resends = open.sent.iter().map(|sent| sent.resend_at);
         let next_at = hedges.filter(|at| *at > now).chain(resends).chain(open.retry_at).min();
-        let next_at = next_at.unwrap_or(open.ends_at).min(open.ends_at);
+        let ends_at = open.gives_up_at(&self.nodes, options.resend_after);
+        let next_at = next_at.unwrap_or(ends_at).min(ends_at);
         // What is due now was done now.
         self.plan(id, next_at.max(now.saturating_add(Duration::from_nanos(1))));
     }
@@ -435,7 +447,8 @@ impl Asking {
 
     fn heard(&mut self, now: Duration, from: NodeId) {
         let trust = self.nodes.entry(from).or_default();
-        (trust.heard_at, trust.suspected_until) = (Some(now), Duration::ZERO);
+        (trust.heard_at, trust.alive_at) = (Some(now), Some(now));
+        trust.suspected_until = Duration::ZERO;
     }
 
     fn finish(&mut self, id: AskId, outcome: AskOutcome, actions: &mut Vec<AskingAction>) {
@@ -459,6 +472,16 @@ impl Asking {
 }
 
 impl OpenAsk {
+    /// When it ends: at its deadline, or once the snapshot is too old for one holder and nobody who was asked besides has been
+    /// heard of for `wait`.
+    fn gives_up_at(&self, nodes: &BTreeMap<NodeId, NodeTrust>, wait: Duration) -> Duration {
+        let Some(too_old_at) = self.too_old_at else { return self.ends_at };
+        let alive_at = self.sent.iter().filter_map(|sent| nodes.get(&sent.node)?.alive_at);
+        let alive_at = alive_at.filter(|_| !planted(Bug::WorkingHolderLeft)).max();
+        let heard_at = alive_at.map_or(too_old_at, |alive_at| alive_at.max(too_old_at));
+        self.ends_at.min(heard_at.saturating_add(wait))
+    }
+
     /// Everybody may be asked again who is not being asked.
     fn begin_round(&mut self) {
         (self.retry_at, self.may_retry) = (None, false);
@@ -469,13 +492,13 @@ impl OpenAsk {
     /// Whether nobody answers who was asked in this round, however often they are asked.
     fn is_hopeless(&self) -> bool {
         let has_other_log = self.reason == Some(RefusalReason::OtherLog);
-        !self.may_retry && (self.is_too_old || has_other_log)
+        !self.may_retry && (self.too_old_at.is_some() || has_other_log)
     }
 
     /// What comes of it if nobody answers.
     fn last_outcome(&self) -> AskOutcome {
         match &self.reason {
-            _ if self.is_too_old => AskOutcome::TooOld,
+            _ if self.too_old_at.is_some() => AskOutcome::TooOld,
             Some(RefusalReason::OtherLog) => AskOutcome::OtherLog,
             reason => AskOutcome::NotAnswered { reason: reason.clone() },
         }

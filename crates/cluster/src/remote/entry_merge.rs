@@ -11,7 +11,7 @@
 //! what it has next, or that it has nothing.
 
 use crate::remote::view_answer::{AnswerPage, ViewAnswer};
-use crate::remote::view_asking::nothing_answered;
+use crate::remote::view_asking::{check_progress, nothing_answered, went_back};
 use crate::remote::view_question::ViewQuestion;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::PartitionId;
@@ -48,6 +48,9 @@ pub trait EntryQuestion {
     /// The entries of an answer.
     fn page(&self, answer: ViewAnswer) -> AnswerPage<Self::Entry>;
 
+    /// Whether an entry lies behind where all of this begins.
+    fn is_behind_start(&self, entry: &Self::Entry) -> bool;
+
     /// Whether one entry comes before another.
     fn comes_before(&self, one: &Self::Entry, other: &Self::Entry) -> bool;
 }
@@ -57,7 +60,7 @@ pub trait EntryQuestion {
 /// Entries of many partitions are spread evenly, about: each is asked for twice its share, so that one round is enough mostly.
 ///
 /// # Errors
-/// Those of `ask`.
+/// Those of `ask`; `io` if a partition answers with what it has answered before, or out of order.
 pub fn merge_entries<Q: EntryQuestion>(
     asked: &Q,
     partitions: impl Iterator<Item = PartitionId>,
@@ -83,6 +86,12 @@ pub fn merge_entries<Q: EntryQuestion>(
                 if page.entries.is_empty() && !page.is_last {
                     return Err(nothing_answered(run.partition));
                 }
+                let is_behind = |first| run.last.is_some() || asked.is_behind_start(first);
+                if !page.entries.first().is_none_or(is_behind) {
+                    return Err(went_back(run.partition));
+                }
+                let before = |one: &Q::Entry, other: &Q::Entry| asked.comes_before(one, other);
+                check_progress(run.partition, run.last.as_ref(), &page.entries, before)?;
                 run.last = page.entries.last().cloned().or(run.last.take());
                 run.is_over = page.is_last;
                 run.ready.extend(page.entries);
@@ -109,6 +118,7 @@ fn first_run<Q: EntryQuestion>(asked: &Q, runs: &[PartitionRun<Q::Entry>]) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evergraph_graph::error::ErrorKind;
     use evergraph_graph::id::{KeyId, LabelId, VertexId};
     use evergraph_graph::index::{IndexId, IndexKind};
     use evergraph_graph::index_entry::ItemId;
@@ -138,6 +148,10 @@ mod tests {
                 ItemId::Edge(_) => unreachable!("numbers are vertices here"),
             };
             AnswerPage { entries: entries.into_iter().map(number).collect(), is_last }
+        }
+
+        fn is_behind_start(&self, _: &u32) -> bool {
+            true
         }
 
         fn comes_before(&self, one: &u32, other: &u32) -> bool {
@@ -176,6 +190,21 @@ mod tests {
             let wanted: Vec<_> = numbers.into_keys().take(limit).collect();
             prop_assert_eq!(merged(&lists, limit, page_max).0, wanted);
         }
+    }
+
+    #[test]
+    fn a_partition_that_answers_the_same_again_is_an_error_and_no_endless_question() {
+        let rounds = Cell::new(0);
+        let ask = |questions: Vec<(PartitionId, ViewQuestion)>| -> Result<Vec<ViewAnswer>> {
+            rounds.set(rounds.get() + 1);
+            assert!(rounds.get() < 10, "it is asked again and again");
+            let entries = vec![ItemId::Vertex(VertexId(4)), ItemId::Vertex(VertexId(7))];
+            let page = AnswerPage { entries, is_last: false };
+            Ok(questions.iter().map(|_| ViewAnswer::Items(page.clone())).collect())
+        };
+        let error = merge_entries(&NumberQuestion, [PartitionId(5)].into_iter(), 9, ask).unwrap_err();
+        assert_eq!((error.kind(), rounds.get()), (ErrorKind::Io, 2));
+        assert!(error.to_string().contains("partition 5"), "{error}");
     }
 
     #[test]

@@ -98,8 +98,30 @@ pub struct KeptAnswers {
     pub edge_values: RecentAnswers<(EdgeId, KeyId), Option<Value>>,
     /// All properties of edges.
     pub edge_maps: RecentAnswers<EdgeId, PropertyMap>,
-    /// The sizes of all indexes, once they were asked for.
-    pub index_sizes: Option<Arc<HashMap<IndexId, IndexSize>>>,
+    /// The sizes of all indexes.
+    pub index_sizes: KeptIndexSizes,
+}
+
+/// What is known of the sizes of all indexes.
+#[derive(Debug)]
+pub enum KeptIndexSizes {
+    /// Nobody asked yet.
+    Unasked,
+    /// A partition did not answer.
+    Unknown,
+    /// These.
+    Known(Arc<HashMap<IndexId, IndexSize>>),
+}
+
+impl KeptIndexSizes {
+    /// The sizes, if they are known.
+    #[must_use]
+    pub fn known(&self) -> Option<Arc<HashMap<IndexId, IndexSize>>> {
+        match self {
+            Self::Known(sizes) => Some(Arc::clone(sizes)),
+            Self::Unasked | Self::Unknown => None,
+        }
+    }
 }
 
 impl KeptAnswers {
@@ -121,7 +143,7 @@ impl KeptAnswers {
             counts: RecentAnswers::new(little),
             edge_values: RecentAnswers::new(much),
             edge_maps: RecentAnswers::new(much),
-            index_sizes: None,
+            index_sizes: KeptIndexSizes::Unasked,
         }
     }
 

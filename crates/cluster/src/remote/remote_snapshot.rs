@@ -1,21 +1,24 @@
 //! Remote snapshot: a moment of a graph whose partitions other nodes keep, and what it was told of it.
 //!
 //! ```text
-//! RemoteView ── read ──> kept? ── no ──> ask what was announced, all of it, one message a partition
+//! RemoteView ── read ──> kept? ── no ──> ask what was announced, one message a partition; the rest stays announced
 //!    (one a call)          │                       └──> kept? ── no ──> ask
 //!               ahead ─────┴──> announced
 //! ```
 //!
 //! A reader reads item by item where it must, and says beforehand what it is going to read
 //! ([`View::ahead`](evergraph_storage::view::View::ahead)). Nothing is asked then: the first read that is not known asks for
-//! everything that was announced since, so that a batch takes a message a partition, and not one an item.
+//! what was announced since, so that a batch takes a message a partition, and not one an item. What has no room in the answers
+//! is asked for when it is read, with what follows: so nobody fetches more at once than one answer of each partition.
 
 use crate::remote::item_reads::{ItemQuestion, ItemRead};
-use crate::remote::kept_answers::KeptAnswers;
+use crate::remote::kept_answers::{KeptAnswers, KeptIndexSizes};
 use crate::remote::view_answer::ViewAnswer;
-use crate::remote::view_asking::{PartitionAsker, ScatteredItems, ask_all, nothing_answered};
+use crate::remote::view_asking::{
+    PartitionAsker, ScatteredItems, ask_all, ask_once, check_progress, nothing_answered,
+};
 use crate::remote::view_question::ViewQuestion;
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{GroupId, KeyId, LabelId, PartitionId};
 use evergraph_graph::index::IndexId;
 use evergraph_graph::partition::PartitionCount;
@@ -89,6 +92,27 @@ struct AnnouncedQuestions {
     items: usize,
 }
 
+impl AnnouncedQuestions {
+    /// Puts back what was not asked, or not answered, before what was announced meanwhile.
+    fn put_back(&mut self, rest: Vec<(PartitionId, ViewQuestion)>) {
+        let since = std::mem::replace(&mut self.questions, rest);
+        self.questions.extend(since);
+        self.questions.truncate(ANNOUNCED_QUESTIONS_MAX);
+        self.count_items();
+    }
+
+    /// Drops what is asked now by whoever reads it.
+    fn drop_asked(&mut self, asked: &[(PartitionId, ViewQuestion)]) {
+        self.questions.retain(|question| !asked.contains(question));
+        self.count_items();
+    }
+
+    fn count_items(&mut self) {
+        let items = self.questions.iter().map(|(_, question)| question.items_count().unwrap_or(1));
+        self.items = items.sum();
+    }
+}
+
 /// How far a scan of a label's groups has asked.
 #[derive(Default)]
 struct GroupScan {
@@ -158,7 +182,7 @@ impl RemoteSnapshot {
         self.kept.lock().add(question, answer);
     }
 
-    /// What is kept, or comes if everything that was announced is asked for now.
+    /// What is kept, or comes if what was announced is asked for now.
     pub(super) fn known<T>(&self, read: impl Fn(&KeptAnswers) -> Option<T>) -> Option<T> {
         let found = read(&self.kept.lock());
         if found.is_some() || !self.ask_announced() {
@@ -167,15 +191,19 @@ impl RemoteSnapshot {
         read(&self.kept.lock())
     }
 
-    /// Asks for everything that was announced; whether something was. Errors are those of whoever reads it.
+    /// Asks once for what was announced; whether something was. What was not answered stays announced. Errors are those of
+    /// whoever reads it.
     fn ask_announced(&self) -> bool {
         let announced = std::mem::take(&mut *self.announced.lock());
         if announced.questions.is_empty() {
             return false;
         }
-        if let Ok(answered) = self.ask(announced.questions) {
-            let mut kept = self.kept.lock();
-            answered.into_iter().for_each(|(question, answer)| kept.add(&question, answer));
+        if let Ok(round) = ask_once(&*self.asker, self.limits.answer_bytes_max, announced.questions) {
+            {
+                let mut kept = self.kept.lock();
+                round.answered.into_iter().for_each(|(question, answer)| kept.add(&question, answer));
+            }
+            self.announced.lock().put_back(round.rest);
         }
         true
     }
@@ -218,7 +246,11 @@ impl RemoteSnapshot {
         let unknown = (0..items.len()).filter(|at| answers[*at].is_none()).map(|at| (items[at], at));
         let ScatteredItems { parts, places } = self.scatter(asked, unknown);
         let questions = parts.into_iter().map(|(partition, items)| (partition, asked.question(items)));
-        let answered = self.ask(questions.collect())?;
+        let questions: Vec<_> = questions.collect();
+        if !questions.is_empty() {
+            self.announced.lock().drop_asked(&questions);
+        }
+        let answered = self.ask(questions)?;
         for ((question, answer), places) in answered.into_iter().zip(places) {
             if items.len() <= KEPT_ITEMS_MAX {
                 self.keep(&question, answer.clone());
@@ -258,6 +290,9 @@ impl RemoteSnapshot {
             let page = self.ask_one(partition, question(after))?.into_maps().pop();
             let page = page.ok_or_else(|| nothing_answered(partition))?;
             let is_empty = page.entries.is_empty();
+            check_progress(partition, all.last(), &page.entries, |one: &(KeyId, Value), other| {
+                one.0 < other.0
+            })?;
             all.extend(page.entries);
             if page.is_last {
                 return Ok(all);
@@ -265,7 +300,7 @@ impl RemoteSnapshot {
             if is_empty {
                 return Err(nothing_answered(partition));
             }
-            after = all.last().map(|(key, _): &(KeyId, Value)| *key);
+            after = all.last().map(|(key, _)| *key);
         }
     }
 
@@ -311,12 +346,26 @@ impl RemoteSnapshot {
 
     /// The sizes of all indexes, those of all partitions together.
     ///
-    /// # Errors
-    /// As [`ask_all`].
-    pub(super) fn index_sizes(&self) -> Result<Arc<HashMap<IndexId, IndexSize>>> {
-        if let Some(sizes) = &self.kept.lock().index_sizes {
-            return Ok(Arc::clone(sizes));
+    /// `None` if a partition did not answer. Then none is asked again, or each index would take as long as a reader waits:
+    /// it costs a plan at most.
+    pub(super) fn index_sizes(&self) -> Option<Arc<HashMap<IndexId, IndexSize>>> {
+        match &self.kept.lock().index_sizes {
+            KeptIndexSizes::Unasked => {}
+            KeptIndexSizes::Unknown => return None,
+            KeptIndexSizes::Known(sizes) => return Some(Arc::clone(sizes)),
         }
+        let sizes = match self.ask_index_sizes() {
+            Ok(sizes) => KeptIndexSizes::Known(Arc::new(sizes)),
+            // It says nothing of the partitions.
+            Err(error) if error.kind() == ErrorKind::Cancelled => return None,
+            Err(_) => KeptIndexSizes::Unknown,
+        };
+        let known = sizes.known();
+        self.kept.lock().index_sizes = sizes;
+        known
+    }
+
+    fn ask_index_sizes(&self) -> Result<HashMap<IndexId, IndexSize>> {
         let questions = self.partitions().map(|partition| (partition, ViewQuestion::IndexSizes));
         let mut sizes: HashMap<IndexId, IndexSize> = HashMap::new();
         for (_, answer) in self.ask(questions.collect())? {
@@ -327,8 +376,9 @@ impl RemoteSnapshot {
                 sum.file_bytes = sum.file_bytes.saturating_add(size.file_bytes);
             }
         }
-        let sizes = Arc::new(sizes);
-        self.kept.lock().index_sizes = Some(Arc::clone(&sizes));
         Ok(sizes)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,7 +23,7 @@ use crate::remote::item_reads::{
 use crate::remote::kept_answers::map_page;
 use crate::remote::remote_snapshot::RemoteSnapshot;
 use crate::remote::view_answer::{AnswerPage, GroupFacts, NewestPage, ViewAnswer};
-use crate::remote::view_asking::nothing_answered;
+use crate::remote::view_asking::{check_progress, nothing_answered};
 use crate::remote::view_question::ViewQuestion;
 use evergraph_graph::column::{Column, ValueSink};
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -103,7 +103,7 @@ impl<'a> RemoteView<'a> {
         while left > 0 {
             let question = ViewQuestion::Newest {
                 asked: asked.clone(),
-                after: after.take(),
+                after: after.clone(),
                 limit: left.min(NEWEST_PAGE_EDGES) as u32,
                 keys: keys.to_vec(),
             };
@@ -112,6 +112,7 @@ impl<'a> RemoteView<'a> {
             if entries.is_empty() && !is_last {
                 return Err(nothing_answered(partition));
             }
+            check_progress(partition, after.as_ref(), &entries, |one, other| one > other)?;
             left -= entries.len();
             let before = ranked.items.len();
             after = entries.last().cloned();
@@ -226,6 +227,7 @@ impl View for RemoteView<'_> {
             if page.entries.is_empty() && !page.is_last {
                 return Err(nothing_answered(partition));
             }
+            check_progress(partition, after.as_ref(), &page.entries, |one, other| one < other)?;
             list.extend(&page.entries);
             let is_last = page.is_last;
             after = match page.entries[..] {
@@ -347,7 +349,7 @@ impl View for RemoteView<'_> {
     /// Asks all partitions, once.
     fn index_size(&self, index: IndexId) -> Option<IndexSize> {
         // Without an answer nobody knows how large it is: a planner takes it for small.
-        self.snapshot.index_sizes().ok()?.get(&index).copied()
+        self.snapshot.index_sizes()?.get(&index).copied()
     }
 
     fn candidates<I: IndexItem>(
@@ -402,6 +404,10 @@ impl EntryQuestion for ItemsOfValue<'_> {
         answer.into_items()
     }
 
+    fn is_behind_start(&self, entry: &ItemId) -> bool {
+        self.after.is_none_or(|after| after < *entry)
+    }
+
     fn comes_before(&self, one: &ItemId, other: &ItemId) -> bool {
         one < other
     }
@@ -429,6 +435,11 @@ impl EntryQuestion for PairsBetween {
 
     fn page(&self, answer: ViewAnswer) -> AnswerPage<(Value, ItemId)> {
         answer.into_pairs()
+    }
+
+    fn is_behind_start(&self, (value, item): &(Value, ItemId)) -> bool {
+        let start = self.after.cmp_entry(value, *item);
+        if self.descending { start.is_gt() } else { start.is_lt() }
     }
 
     fn comes_before(&self, one: &(Value, ItemId), other: &(Value, ItemId)) -> bool {

@@ -47,8 +47,8 @@ const ITEMS_AT_ONCE: usize = 4096;
 const GROUPS_AT_ONCE: usize = 64;
 /// Bytes of values that are read at once, about: nobody knows how long values are before they are read.
 const VALUE_BYTES_AT_ONCE: usize = 256 << 10;
-/// Values that are read first.
-const FIRST_VALUES: usize = 64;
+/// Values that are read first: each may have 16 MiB.
+const FIRST_VALUES: usize = 4;
 /// Entries of a list that are read at once.
 const LIST_ENTRIES_AT_ONCE: usize = 1 << 16;
 /// What is read at once of an index.
@@ -79,7 +79,8 @@ pub fn answer_view<E: Engine>(
     let mut answering = ViewAnswering { snapshot, view: snapshot.view(), own, check_time, writer };
     for question in &asked.questions {
         check_time()?;
-        if answering.answer(question)? == AnsweredExtent::Partly {
+        let extent = answering.answer(question)?;
+        if extent == AnsweredExtent::Partly || answering.writer.is_full() {
             break;
         }
     }
@@ -246,7 +247,7 @@ impl<'a, E: Engine> ViewAnswering<'a, E> {
                 bytes += size_of::<Value>() + value.as_ref().map_or(0, Value::heap_bytes);
             }
             left = behind;
-            at_once = (VALUE_BYTES_AT_ONCE * now.len() / bytes.max(1)).clamp(1, ITEMS_AT_ONCE);
+            at_once = values_at_once(now.len(), bytes);
         }
         self.writer.end(answer);
         Ok(AnsweredExtent::Whole)
@@ -457,6 +458,13 @@ impl<'a, E: Engine> ViewAnswering<'a, E> {
     }
 }
 
+/// How many values are read at once after `count` of them took so many bytes: as many as take
+/// [`VALUE_BYTES_AT_ONCE`] bytes if they are alike. At most twice as many as before, since behind short ones long ones may come.
+fn values_at_once(count: usize, bytes: usize) -> usize {
+    let alike = VALUE_BYTES_AT_ONCE * count / bytes.max(1);
+    alike.clamp(1, (2 * count).clamp(1, ITEMS_AT_ONCE))
+}
+
 fn put_row(out: &mut Vec<u8>, (value, edge): (&Value, EdgeId), columns: &[Column], row: usize) {
     put_newest_edge(out, value, edge, columns.iter().map(|column| column.get(row)));
 }
@@ -537,4 +545,24 @@ fn bound_of_kind<I: IndexItem>(bound: &EntryBound<ItemId>) -> Result<EntryBound<
         EntryBound::After(value) => EntryBound::After(value.clone()),
         EntryBound::End => EntryBound::End,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read_in_steps_that_grow_while_they_are_short() {
+        let mut steps = vec![FIRST_VALUES];
+        while steps.len() < 13 {
+            let count = steps[steps.len() - 1];
+            steps.push(values_at_once(count, count * size_of::<Value>()));
+        }
+        assert_eq!(steps[..4], [4, 8, 16, 32]);
+        assert_eq!(steps[12], ITEMS_AT_ONCE);
+        let large = 16 << 20;
+        assert_eq!([values_at_once(4, 4 * large), values_at_once(1, large)], [1, 1]);
+        assert_eq!(values_at_once(4096, large), 64, "some were long: as if all of them were");
+        assert_eq!(values_at_once(0, 0), 1);
+    }
 }

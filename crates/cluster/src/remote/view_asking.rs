@@ -126,6 +126,49 @@ pub fn ask_all(
     answer_bytes_max: usize,
     questions: Vec<(PartitionId, ViewQuestion)>,
 ) -> Result<Vec<(ViewQuestion, ViewAnswer)>> {
+    let mut all = pending(questions);
+    while ask_round(asker, answer_bytes_max, &mut all)? {}
+    let answered = all.into_iter().map(|asked| {
+        let answer = asked.answer.expect("a question is done when it was answered");
+        (asked.question, answer)
+    });
+    Ok(answered.collect())
+}
+
+/// What one message a partition brought.
+#[derive(Debug)]
+pub struct QuestionRound {
+    /// Questions with what was answered of each: of items, the first ones.
+    pub answered: Vec<(ViewQuestion, ViewAnswer)>,
+    /// What is still to be asked, in the order of the questions.
+    pub rest: Vec<(PartitionId, ViewQuestion)>,
+}
+
+/// Asks each partition one message, with as many of `questions` as have room: so no more than `answer_bytes_max` bytes a
+/// partition come at once, about.
+///
+/// # Errors
+/// As [`ask_all`].
+pub fn ask_once(
+    asker: &dyn PartitionAsker,
+    answer_bytes_max: usize,
+    questions: Vec<(PartitionId, ViewQuestion)>,
+) -> Result<QuestionRound> {
+    let mut all = pending(questions);
+    ask_round(asker, answer_bytes_max, &mut all)?;
+    let mut round = QuestionRound { answered: Vec::new(), rest: Vec::new() };
+    for asked in all {
+        if !asked.is_done {
+            round.rest.push((asked.partition, asked.question.rest(asked.answered).into_owned()));
+        }
+        if let Some(answer) = asked.answer {
+            round.answered.push((asked.question, answer));
+        }
+    }
+    Ok(round)
+}
+
+fn pending(questions: Vec<(PartitionId, ViewQuestion)>) -> Vec<PendingQuestion> {
     let asked = |(partition, question)| PendingQuestion {
         partition,
         question,
@@ -133,42 +176,44 @@ pub fn ask_all(
         answer: None,
         is_done: false,
     };
-    let mut all: Vec<PendingQuestion> = questions.into_iter().map(asked).collect();
-    loop {
-        let mut messages: BTreeMap<PartitionId, QuestionMessage<'_>> = BTreeMap::new();
-        for (place, asked) in all.iter().enumerate().filter(|(_, asked)| !asked.is_done) {
-            messages.entry(asked.partition).or_default().add(place, asked);
-        }
-        if messages.is_empty() {
-            break;
-        }
-        let encoded = messages
-            .iter()
-            .map(|(partition, message)| message.encode(answer_bytes_max).map(|bytes| (*partition, bytes)));
-        let answers = asker.ask(encoded.collect::<Result<_>>()?)?;
-        if answers.len() != messages.len() {
-            let text = format!("{} answers came to {} messages", answers.len(), messages.len());
-            return Err(Error::new(ErrorKind::Io, text));
-        }
-        let mut news = Vec::new();
-        for ((partition, message), bytes) in messages.iter().zip(&answers) {
-            let questions = message.questions.iter().map(|question| &**question);
-            let answers = decode_answers(bytes, questions).map_err(|error| unreadable(*partition, &error))?;
-            if answers.is_empty() {
-                return Err(nothing_answered(*partition));
-            }
-            news.extend(message.places.iter().copied().zip(answers));
-        }
-        drop(messages);
-        for (place, answer) in news {
-            all[place].take(answer)?;
-        }
+    questions.into_iter().map(asked).collect()
+}
+
+/// Asks each partition one message about what is not done; whether there was something.
+fn ask_round(
+    asker: &dyn PartitionAsker,
+    answer_bytes_max: usize,
+    all: &mut [PendingQuestion],
+) -> Result<bool> {
+    let mut messages: BTreeMap<PartitionId, QuestionMessage<'_>> = BTreeMap::new();
+    for (place, asked) in all.iter().enumerate().filter(|(_, asked)| !asked.is_done) {
+        messages.entry(asked.partition).or_default().add(place, asked);
     }
-    let answered = all.into_iter().map(|asked| {
-        let answer = asked.answer.expect("a question is done when it was answered");
-        (asked.question, answer)
-    });
-    Ok(answered.collect())
+    if messages.is_empty() {
+        return Ok(false);
+    }
+    let encoded = messages
+        .iter()
+        .map(|(partition, message)| message.encode(answer_bytes_max).map(|bytes| (*partition, bytes)));
+    let answers = asker.ask(encoded.collect::<Result<_>>()?)?;
+    if answers.len() != messages.len() {
+        let text = format!("{} answers came to {} messages", answers.len(), messages.len());
+        return Err(Error::new(ErrorKind::Io, text));
+    }
+    let mut news = Vec::new();
+    for ((partition, message), bytes) in messages.iter().zip(&answers) {
+        let questions = message.questions.iter().map(|question| &**question);
+        let answers = decode_answers(bytes, questions).map_err(|error| unreadable(*partition, &error))?;
+        if answers.is_empty() {
+            return Err(nothing_answered(*partition));
+        }
+        news.extend(message.places.iter().copied().zip(answers));
+    }
+    drop(messages);
+    for (place, answer) in news {
+        all[place].take(answer)?;
+    }
+    Ok(true)
 }
 
 #[cold]
@@ -182,6 +227,34 @@ fn unreadable(partition: PartitionId, error: &DecodeError) -> Error {
 pub fn nothing_answered(partition: PartitionId) -> Error {
     let text = format!("partition {} was asked, and its answer says nothing", partition.0);
     Error::new(ErrorKind::Io, text)
+}
+
+/// The error of a holder that was asked for what follows, and answers with what came before.
+#[cold]
+pub fn went_back(partition: PartitionId) -> Error {
+    let text = format!("partition {} was asked for what follows, and its answer goes back", partition.0);
+    Error::new(ErrorKind::Io, text)
+}
+
+/// Whether entries ascend strictly, as `comes_before` has it, and the first of them lies behind `after`: whoever goes
+/// through pages gets on with each.
+///
+/// # Errors
+/// `io` if not.
+pub fn check_progress<T>(
+    partition: PartitionId,
+    after: Option<&T>,
+    entries: &[T],
+    comes_before: impl Fn(&T, &T) -> bool,
+) -> Result<()> {
+    let mut before = after;
+    for entry in entries {
+        if before.is_some_and(|before| !comes_before(before, entry)) {
+            return Err(went_back(partition));
+        }
+        before = Some(entry);
+    }
+    Ok(())
 }
 
 /// Items by partition, ascending and each once, and where each of them came from.
@@ -288,6 +361,37 @@ mod tests {
         // Twelve items of the first partition, four a message.
         let asked = asker.messages.lock().iter().map(|partition| partition.0).collect::<Vec<_>>();
         assert_eq!(asked, [1, 2, 1, 1]);
+    }
+
+    #[test]
+    fn one_round_brings_a_message_a_partition_and_says_what_is_left() {
+        let asker = LabelAsker { items_max: 4, messages: Mutex::default() };
+        let questions = vec![
+            (PartitionId(1), labels_of(10..13)),
+            (PartitionId(2), labels_of(50..52)),
+            (PartitionId(1), labels_of(20..29)),
+            (PartitionId(1), labels_of(40..41)),
+        ];
+        let round = ask_once(&asker, 1 << 20, questions).unwrap();
+        assert_eq!(asker.messages.lock().len(), 2);
+        let counts: Vec<_> = round.answered.iter().map(|(_, answer)| answer.items_count()).collect();
+        assert_eq!(counts, [Some(3), Some(2), Some(1)]);
+        assert_eq!(round.rest, [(PartitionId(1), labels_of(21..29)), (PartitionId(1), labels_of(40..41))]);
+        let nothing = ask_once(&asker, 1 << 20, Vec::new()).unwrap();
+        assert!(nothing.answered.is_empty() && nothing.rest.is_empty());
+    }
+
+    #[test]
+    fn entries_get_on_if_each_lies_behind_the_one_before() {
+        let check = |after: Option<u32>, entries: &[u32]| {
+            check_progress(PartitionId(3), after.as_ref(), entries, |one, other| one < other)
+        };
+        assert!([check(None, &[]), check(None, &[1, 2]), check(Some(4), &[5])].iter().all(Result::is_ok));
+        for (after, entries) in [(Some(4), &[4][..]), (Some(4), &[3, 9]), (None, &[2, 1]), (None, &[2, 2])] {
+            let error = check(after, entries).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Io);
+            assert!(error.to_string().contains("partition 3"), "{error}");
+        }
     }
 
     #[test]

@@ -93,6 +93,12 @@ impl Groups {
         self.groups.get(&group).map(|given| given.label)
     }
 
+    /// Whether somebody was given the row of this vertex.
+    #[must_use]
+    pub fn was_given(&self, vertex: VertexId) -> bool {
+        self.groups.get(&vertex.group()).is_some_and(|given| vertex.row() < given.rows)
+    }
+
     /// Every group that has a label, ascending, and the rows of it that were given.
     pub fn all(&self) -> impl ExactSizeIterator<Item = StoredGroup> {
         self.groups.iter().map(|(id, given)| StoredGroup { id: *id, label: given.label, rows: given.rows })
@@ -231,6 +237,9 @@ mod tests {
         assert_eq!(groups.give(POST, PartitionId(1)), Ok(range(5, 256)));
         assert_eq!(groups.label(GroupId(5)), Some(POST));
         assert_eq!(groups.label(GroupId(13)), None);
+        let given = [(1, 4095), (9, 255), (9, 256), (5, 511), (5, 512), (13, 0)];
+        let given = given.map(|(group, row)| groups.was_given(VertexId::new(GroupId(group), row)));
+        assert_eq!(given, [true, true, false, true, false, false]);
         assert_eq!(groups.give(PERSON, PartitionId(4)), Err(RowsRefusal::UnknownPartition));
     }
 

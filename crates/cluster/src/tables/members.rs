@@ -12,7 +12,7 @@
 //! both would go on, with the same ids for different records.
 
 use crate::planted::{Bug, planted};
-use crate::record::body::take_address;
+use crate::record::body::{ADDRESS_BYTES_MAX, take_address};
 use crate::record_id::{Author, NodeId};
 use evergraph_graph::bytes::{Decoded, Reader, put_bytes, put_varint};
 use std::collections::BTreeMap;
@@ -60,11 +60,17 @@ impl Members {
     /// Those that a cluster is created with, and where they answer.
     ///
     /// # Panics
-    /// If a node is there twice.
+    /// If a node is there twice, or an address has not 1 to [`ADDRESS_BYTES_MAX`] bytes: nobody could read a checkpoint of it.
     #[must_use]
     pub fn new(nodes: impl IntoIterator<Item = (NodeId, Box<str>)>) -> Self {
         let mut members = Self::default();
         for (node, address) in nodes {
+            let length = address.len();
+            assert!(
+                (1..=ADDRESS_BYTES_MAX).contains(&length),
+                "the address of node {} has {length} bytes",
+                node.0
+            );
             let member = Member { incarnation: None, address: Some(address) };
             let before = members.nodes.insert(node, member);
             assert!(before.is_none(), "node {} is created twice", node.0);
@@ -205,7 +211,6 @@ impl fmt::Display for MemberRefusal {
 mod tests {
     use super::*;
     use crate::planted::assert_found;
-    use crate::record::body::ADDRESS_BYTES_MAX;
 
     fn author(node: u16, incarnation: u32) -> Author {
         Author { node: NodeId(node), incarnation }
@@ -266,6 +271,16 @@ mod tests {
         assert_eq!(members.join(author(1, 5), "a:1".into()), Ok(()));
         assert_eq!(members.leave(NodeId(2), false), Ok(()), "one that never started");
         assert_eq!(members.all().collect::<Vec<_>>(), [NodeId(1)]);
+    }
+
+    #[test]
+    fn no_cluster_is_created_with_an_address_that_could_not_be_read_back() {
+        let created = |length: usize| {
+            let create = move || Members::new([(NodeId(3), "a".repeat(length).into())]);
+            std::panic::catch_unwind(create).is_ok()
+        };
+        let lengths = [0, 1, ADDRESS_BYTES_MAX, ADDRESS_BYTES_MAX + 1];
+        assert_eq!(lengths.map(created), [false, true, true, false]);
     }
 
     #[test]

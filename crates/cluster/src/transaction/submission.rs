@@ -316,3 +316,6 @@ impl fmt::Display for UnknownOutcome {
 }
 
 impl std::error::Error for UnknownOutcome {}
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@
 //!               1         question                                   `remote/question.rs`
 //!               2         answer
 //!               3         refusal
-//!               4         heartbeat   position:u64 digest:16 oldest:u64
+//!               4         heartbeat   position:u64 digest:16 oldest:u64 needed_from:u64
 //!               5         forget      the id of a question
 //!            4  crc32c of all before
 //! ```
@@ -68,6 +68,8 @@ pub struct Heartbeat {
     pub applied: SeenLog,
     /// The oldest message at whose end somebody reads there: merges keep what that sees.
     pub oldest: LogPosition,
+    /// The first message of the log that it needs, should it start from its newest checkpoint.
+    pub needed_from: LogPosition,
 }
 
 impl Frame {
@@ -103,10 +105,11 @@ impl Frame {
                 out.push(kind::REFUSAL);
                 refusal.encode(&mut out);
             }
-            Self::Heartbeat(Heartbeat { applied, oldest }) => {
+            Self::Heartbeat(Heartbeat { applied, oldest, needed_from }) => {
                 out.push(kind::HEARTBEAT);
                 put_seen(&mut out, applied);
                 out.extend_from_slice(&oldest.0.to_le_bytes());
+                out.extend_from_slice(&needed_from.0.to_le_bytes());
             }
             Self::Forget(id) => {
                 out.push(kind::FORGET);
@@ -169,7 +172,15 @@ fn take_heartbeat(reader: &mut Reader<'_>) -> Decoded<Heartbeat> {
     if oldest > applied.position {
         return Err(start.error(format!("a message up to {} expected, found {oldest}", applied.position)));
     }
-    Ok(Heartbeat { applied, oldest })
+    let start = reader.clone();
+    let needed_from = LogPosition(reader.u64()?);
+    if needed_from.0.saturating_sub(1) > applied.position.0 {
+        let position = applied.position;
+        return Err(
+            start.error(format!("at most the message behind {position} expected, found {needed_from}"))
+        );
+    }
+    Ok(Heartbeat { applied, oldest, needed_from })
 }
 
 /// Reads frames from a stream that comes in pieces.
@@ -269,9 +280,10 @@ mod tests {
             let patience = Duration::from_millis(u64::from(patience));
             Frame::Question(Question { id, partition: PartitionId(partition), at, patience, asked })
         });
-        let heartbeat = (any_seen(), any::<u64>()).prop_map(|(applied, oldest)| {
+        let heartbeat = (any_seen(), any::<u64>(), any::<u64>()).prop_map(|(applied, oldest, needed)| {
             let oldest = LogPosition(oldest % (applied.position.0 + 1));
-            Frame::Heartbeat(Heartbeat { applied, oldest })
+            let needed_from = LogPosition(needed % (applied.position.0 + 2));
+            Frame::Heartbeat(Heartbeat { applied, oldest, needed_from })
         });
         prop_oneof![
             question,
@@ -360,7 +372,7 @@ mod tests {
             Frame::Answer(Answer { id, answered: b"answer".to_vec() }),
             Frame::Refusal(QuestionRefusal { id, reason: RefusalReason::TooOld }),
             Frame::Refusal(QuestionRefusal { id, reason: failed }),
-            Frame::Heartbeat(Heartbeat { applied, oldest: LogPosition(6) }),
+            Frame::Heartbeat(Heartbeat { applied, oldest: LogPosition(6), needed_from: LogPosition(5) }),
             Frame::Forget(id),
         ];
         // Written by an independent program.
@@ -370,7 +382,8 @@ mod tests {
             "150000000102030002000000ac0206616e7377657293fc3c18",
             "0f0000000103030002000000ac02020a2c555e",
             "140000000103030002000000ac0205046469736bf4127427",
-            "2600000001040700000000000000000102030405060708090a0b0c0d0e0f06000000000000004b3a8763",
+            "2e00000001040700000000000000000102030405060708090a0b0c0d0e0f06000000000000000500000000000000\
+             7d1e8dad",
             "0e0000000105030002000000ac025a7af477",
         ];
         for (frame, golden) in frames.iter().zip(golden) {
@@ -396,6 +409,18 @@ mod tests {
         flipped[20] ^= 1;
         let found = Frame::decode(&flipped).map_err(|error| error.offset);
         assert_eq!(found, Err(bytes.len() - CHECKSUM_BYTES), "the checksum");
+    }
+
+    #[test]
+    fn a_heartbeat_needs_no_more_of_the_log_than_what_comes_next() {
+        let applied = SeenLog { position: LogPosition(7), ..SeenLog::START };
+        let frame = |needed_from| {
+            let (oldest, needed_from) = (LogPosition(7), LogPosition(needed_from));
+            Frame::Heartbeat(Heartbeat { applied, oldest, needed_from })
+        };
+        assert!(matches!(Frame::decode(&frame(8).encode()), Ok(Some(_))));
+        let error = Frame::decode(&frame(9).encode()).unwrap_err();
+        assert_eq!((error.offset, &*error.expected), (38, "at most the message behind 7 expected, found 9"));
     }
 
     #[test]

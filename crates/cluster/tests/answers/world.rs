@@ -8,13 +8,16 @@ use evergraph_cluster::key_hash::graph_salt::GraphSalt;
 use evergraph_cluster::log::memory::{LogFaults, MemoryLog};
 use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::node::replicated_state::ReplicatedState;
-use evergraph_cluster::record_id::NodeId;
+use evergraph_cluster::record::body::{NewName, RecordBody};
+use evergraph_cluster::record_id::{NodeId, RecordId};
 use evergraph_cluster::remote::asking::AskOutcome;
 use evergraph_cluster::seeded::{OneIn, SeededChance};
 use evergraph_cluster::tables::cluster_tables::ClusterTables;
 use evergraph_cluster::tables::members::Members;
 use evergraph_cluster::transport::memory::{MemoryNetwork, NetworkFaults};
+use evergraph_graph::id::{LabelId, PartitionId};
 use evergraph_graph::partition::PartitionCount;
+use evergraph_graph::timestamp::Timestamp;
 use std::time::Duration;
 
 /// Partitions of the graph: two copies each.
@@ -75,10 +78,20 @@ pub fn partitions() -> PartitionCount {
     PartitionCount::new(PARTITIONS).unwrap()
 }
 
-/// The state that the cluster is created with. The certifier remembers little of the log.
+/// The state that the cluster is created with: a vertex of each partition may be inserted. The certifier remembers little of the
+/// log.
 fn first_state() -> ReplicatedState {
     let nodes = (0..NODES).map(|node| (NodeId(node), Box::<str>::from(format!("node-{node}:0"))));
-    let tables = ClusterTables::new(partitions(), Members::new(nodes), 2);
+    let mut tables = ClusterTables::new(partitions(), Members::new(nodes), 2);
+    let label = RecordBody::Name { name: NewName::Label("Person".into()), touches: Vec::new() };
+    let rows = (0..PARTITIONS).map(|partition| RecordBody::Rows {
+        label: LabelId(0),
+        partition: PartitionId(partition),
+        touches: Vec::new(),
+    });
+    for (number, body) in (1..).zip([label].into_iter().chain(rows)) {
+        tables.apply(RecordId { author: author(0, 0), number }, Timestamp::ZERO, body);
+    }
     let limits = CertifierLimits { generation_slots: 60, parts_bytes: 4000 };
     ReplicatedState::new(GraphSalt(*b"salt of a graph."), limits, tables)
 }

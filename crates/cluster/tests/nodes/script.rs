@@ -262,6 +262,8 @@ impl Writer {
         let value = self.chance.below(9) as i64;
         let properties = Properties::new(vec![(KeyId(0), Some(Value::I64(value)))]);
         let mut mutations = Vec::new();
+        // A new one is changed by no second mutation.
+        let known = self.vertices.clone();
         if let Some(vertex) = self.free.pop() {
             let label = self.state.tables().groups().label(vertex.group()).unwrap();
             mutations.push(Mutation::InsertVertex { vertex, label, properties: properties.clone() });
@@ -273,8 +275,10 @@ impl Writer {
             let (source, target) = (self.pick(&vertices), self.pick(&vertices));
             let edge = EdgeId { source, edge_type: TypeId(0), target, discriminator: self.edges };
             mutations.push(Mutation::InsertEdge { edge, properties: properties.clone() });
-            let vertex = self.pick(&vertices);
-            mutations.push(Mutation::SetVertexProperties { vertex, properties });
+            if !known.is_empty() {
+                let vertex = self.pick(&known);
+                mutations.push(Mutation::SetVertexProperties { vertex, properties });
+            }
         }
         if self.one_in(3) {
             // Two that say the same agree.

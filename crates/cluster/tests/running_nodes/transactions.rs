@@ -197,7 +197,7 @@ impl Client<'_> {
         match self.chance.below(12) {
             0..=2 => {
                 let mut properties = vec![(WEIGHT, Value::I64(0))];
-                if self.chance.happens(OneIn(8)) {
+                if self.chance.happens(OneIn(10)) {
                     // It has no room in a message.
                     properties.push((TEXT, "x".repeat(90_000).into()));
                 }
@@ -379,7 +379,7 @@ fn transactions_of_all_nodes_are_right_in_the_order_of_the_log() {
         all.conflicts += tally.conflicts;
         all.parts += tally.parts;
     }
-    assert!(all.committed > 150 && all.read_only > 50 && all.conflicts > 20 && all.parts > 4, "{all:?}");
+    assert!(all.committed > 150 && all.read_only > 50 && all.conflicts > 20 && all.parts > 2, "{all:?}");
 }
 
 #[test]

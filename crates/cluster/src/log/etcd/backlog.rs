@@ -14,12 +14,13 @@
 use crate::log::etcd::connection::Connection;
 use crate::log::etcd::etcd_cluster::EtcdCluster;
 use crate::log::etcd::failure::{CallFailure, FailureKind};
-use crate::log::etcd::wire::{KeyValue, RANGE, RangeRequest, RangeResponse};
+use crate::log::etcd::key_version::{Content, revision_of, version_as_of};
+use crate::log::etcd::wire::KeyValue;
 use crate::log::shared_log::LogError;
 use crate::log_position::LogPosition;
 use tokio::time::timeout;
 
-/// Messages that are read one by one: readers go back by 16, and some came since. More are left to a watch.
+/// Messages that are read one by one: readers go back by 16, and some came since. More are read forwards.
 const MESSAGES_MAX: i64 = 32;
 
 /// The messages between two positions.
@@ -31,17 +32,8 @@ pub(super) struct Backlog {
     pub(super) messages: Vec<KeyValue>,
 }
 
-/// What is read of a version.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Content {
-    /// Where it is, and how many there were.
-    Number,
-    /// The message as well.
-    Whole,
-}
-
-/// Reads `first..=last` from a member that has everything up to `last`. `None` if that is much, or no longer there: a
-/// watch from `first` then says what is.
+/// Reads `first..=last` from a member that has everything up to `last`. `None` if that is much, or no longer there, or if somebody
+/// deleted the key: it is read forwards then.
 ///
 /// # Errors
 /// [`LogError::Unavailable`] if the member does not answer.
@@ -63,20 +55,6 @@ pub(super) async fn read_backlog(
     }
 }
 
-/// The newest version as of a revision, by the member's own copy; `None` if there was none.
-async fn version_as_of(
-    connection: &Connection,
-    cluster: &EtcdCluster,
-    revision: i64,
-    content: Content,
-) -> Result<Option<KeyValue>, CallFailure> {
-    let keys_only = content == Content::Number;
-    let question = RangeRequest { key: cluster.key(), revision, serializable: true, keys_only };
-    let answer = connection.call(RANGE, question, cluster.time_limit()).await;
-    let answer: RangeResponse = answer.map_err(|status| CallFailure::of(&status))?;
-    Ok(answer.kvs.into_iter().next())
-}
-
 /// Collects `first..=last` by asking for versions as of revisions. The numbers of versions say how many there must be.
 async fn collect<F, A>(
     first: LogPosition,
@@ -87,14 +65,13 @@ where
     F: Fn(i64, Content) -> A,
     A: Future<Output = Result<Option<KeyValue>, CallFailure>>,
 {
-    let revision = |position: LogPosition| i64::try_from(position.0).unwrap_or(i64::MAX);
-    let (first, last) = (revision(first), revision(last));
+    let (first, last) = (revision_of(first), revision_of(last));
     // Revision 0 is none: etcd takes it, and any below, for the newest one.
     let before = match first.saturating_sub(1).min(last).max(0) {
         0 => None,
         before => version(before, Content::Number).await?,
     };
-    let versions_before = before.map_or(0, |before| before.version);
+    let versions_before = before.as_ref().map_or(0, |before| before.version);
     let nothing = || Some(Backlog { versions_before, messages: Vec::new() });
     if first > last {
         return Ok(nothing());
@@ -105,6 +82,8 @@ where
     if newest.mod_revision < first {
         return Ok(nothing().filter(|_| newest.version == versions_before));
     }
+    // A key that was deleted and written again is another one: its versions are counted anew.
+    let created = before.map_or(newest.create_revision, |before| before.create_revision);
     let count = newest.version - versions_before;
     if !(1..=MESSAGES_MAX).contains(&count) {
         return Ok(None);
@@ -112,7 +91,9 @@ where
     let mut messages = Vec::new();
     let mut found = Some(newest);
     for number in (versions_before + 1..=versions_before + count).rev() {
-        let is_it = |found: &KeyValue| found.version == number && found.mod_revision >= first;
+        let is_it = |found: &KeyValue| {
+            found.version == number && found.mod_revision >= first && found.create_revision == created
+        };
         let Some(message) = found.filter(is_it) else { return Ok(None) };
         found = match number - versions_before {
             1 => None,
@@ -132,7 +113,13 @@ mod tests {
     use std::future::ready;
 
     fn key_value(mod_revision: i64, version: i64) -> KeyValue {
-        KeyValue { mod_revision, version, value: Bytes::from(format!("m{mod_revision}")) }
+        of_life(1, mod_revision, version)
+    }
+
+    /// A version of the key that was created there.
+    fn of_life(create_revision: i64, mod_revision: i64, version: i64) -> KeyValue {
+        let value = Bytes::from(format!("m{mod_revision}"));
+        KeyValue { create_revision, mod_revision, version, value }
     }
 
     /// What a member answers that has versions at these revisions, or nothing there any more for the number 0.
@@ -172,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_much_or_does_not_fit_is_left_to_a_watch() {
+    fn what_is_much_or_does_not_fit_is_read_forwards() {
         let many: Vec<(i64, i64)> = (1..=MESSAGES_MAX + 1).map(|number| (number + 1, number)).collect();
         assert_eq!(collected(&many, 2, 99), None);
         assert_eq!(collected(&many, 3, 99).unwrap().messages.len(), 32);
@@ -180,5 +167,21 @@ mod tests {
         assert_eq!(collected(&[(12, 4), (15, 0)], 13, 20), None);
         assert_eq!(collected(&[(12, 4), (15, 0), (17, 1)], 13, 20), None);
         assert_eq!(collected(&[(12, 4), (16, 6), (19, 7)], 13, 20), None);
+    }
+    #[test]
+    fn a_key_that_was_deleted_and_written_again_is_read_forwards_though_its_versions_fit() {
+        // Version 1 of the first life, a deletion at 6, and three versions since.
+        let lives = [of_life(5, 5, 1), of_life(7, 7, 1), of_life(7, 8, 2), of_life(7, 9, 3)];
+        let as_of = |revision: i64, _| {
+            let found = lives.iter().rev().find(|version| version.mod_revision <= revision);
+            ready(Ok(found.filter(|_| revision != 6).cloned()))
+        };
+        let collected = |first, last| {
+            collect(LogPosition(first), LogPosition(last), as_of).now_or_never().unwrap().unwrap()
+        };
+        assert_eq!(collected(6, 9), None, "version 1 of the new life would be left out");
+        assert_eq!(collected(6, 8), None);
+        let since = Backlog { versions_before: 1, messages: lives[2..].to_vec() };
+        assert_eq!(collected(8, 9), Some(since), "nothing was deleted since");
     }
 }

@@ -3,8 +3,9 @@
 //! ```text
 //! end of the log, as the cluster agrees on it     does it reach what was read before?
 //!      └─> watch, behind what the member has      new messages wait
-//!            └─> backlog: the messages before     or another watch, if they are many
-//!                  └─> messages of the watch
+//!            ├─> backlog: the messages before       a few
+//!            │     └─> messages of the watch
+//!            └─> catch-up: many messages          without the watch; then another one
 //! ```
 //!
 //! All of it by the same member. After it has answered for the cluster it has everything that was acknowledged before,
@@ -12,14 +13,16 @@
 //! member.
 
 use crate::log::etcd::backlog::read_backlog;
+use crate::log::etcd::catch_up::CatchUp;
 use crate::log::etcd::channel::Channel;
 use crate::log::etcd::connection::Connection;
 use crate::log::etcd::etcd_cluster::EtcdCluster;
 use crate::log::etcd::failure::{CallFailure, FailureKind};
+use crate::log::etcd::key_version::version_as_of;
 use crate::log::etcd::requests::{end_of, end_question};
 use crate::log::etcd::watch::{Watch, WatchStart};
 use crate::log::etcd::watch_order::WatchOrder;
-use crate::log::etcd::wire::{RANGE, RangeResponse};
+use crate::log::etcd::wire::{KeyValue, RANGE, RangeResponse};
 use crate::log::shared_log::{LogError, LogMessage};
 use crate::log_position::LogPosition;
 use std::convert::Infallible;
@@ -135,21 +138,61 @@ impl MessageStream {
         end_of(&answer).map_err(CallFailure::unknown)
     }
 
-    /// Begins to watch, and gives what lies before that.
+    /// Begins to watch, and gives what lies before that. What is much is read forwards first, up to where the watch began;
+    /// meanwhile more may have come.
     async fn begin(&self, connection: &Connection) -> Result<(Watch, WatchOrder), LogError> {
-        let (watch, newest) = Watch::begin(connection, &self.cluster, WatchStart::Now).await?;
-        let Some(backlog) = read_backlog(connection, &self.cluster, self.first, newest).await? else {
+        let (mut first, mut order) = (self.first, None);
+        loop {
+            let (watch, newest) = Watch::begin(connection, &self.cluster, WatchStart::Now).await?;
+            if let Some(backlog) = read_backlog(connection, &self.cluster, first, newest).await? {
+                let mut order =
+                    order.unwrap_or_else(|| WatchOrder::new(first, Some(backlog.versions_before)));
+                self.give_versions(&mut order, backlog.messages).await?;
+                return Ok((watch, order));
+            }
             drop(watch);
-            let (watch, _) = Watch::begin(connection, &self.cluster, WatchStart::At(self.first)).await?;
-            return Ok((watch, WatchOrder::new(self.first, None)));
-        };
-        let mut order = WatchOrder::new(self.first, Some(backlog.versions_before));
-        for version in backlog.messages {
+            if let Some(forgotten) = self.catch_up(connection, first, newest, &mut order).await? {
+                // The watch says what was forgotten, which an answer to a read does not. It costs the member nothing.
+                let start = WatchStart::At(forgotten);
+                let (watch, _) = Watch::begin(connection, &self.cluster, start).await?;
+                return Ok((watch, order.unwrap_or_else(|| WatchOrder::new(first, None))));
+            }
+            first = newest.next().max(first);
+        }
+    }
+
+    /// Reads `first..=last` forwards, and gives it. Returns a position that the member has forgotten, if it has.
+    async fn catch_up(
+        &self,
+        connection: &Connection,
+        first: LogPosition,
+        last: LogPosition,
+        order: &mut Option<WatchOrder>,
+    ) -> Result<Option<LogPosition>, LogError> {
+        let limit = self.cluster.time_limit();
+        let late = |_| LogError::Unavailable { reason: format!("older messages took more than {limit:?}") };
+        let failed = |failure: CallFailure| LogError::Unavailable { reason: failure.reason };
+        let version = |revision, content| version_as_of(connection, &self.cluster, revision, content);
+        let begun = timeout(limit, CatchUp::begin(first, last, &version)).await.map_err(late)?;
+        let mut catch_up = begun.map_err(failed)?;
+        let order = order.get_or_insert_with(|| WatchOrder::new(first, catch_up.versions_before()));
+        loop {
+            match timeout(limit, catch_up.read(&version)).await.map_err(late)? {
+                Ok(Some(messages)) => self.give_versions(order, messages).await?,
+                Ok(None) => return Ok(None),
+                Err(failure) if failure.kind == FailureKind::Compacted => return Ok(Some(catch_up.next())),
+                Err(failure) => return Err(failed(failure)),
+            }
+        }
+    }
+
+    async fn give_versions(&self, order: &mut WatchOrder, versions: Vec<KeyValue>) -> Result<(), LogError> {
+        for version in versions {
             if let Some(message) = order.put(version)? {
                 self.give(Ok(message)).await;
             }
         }
-        Ok((watch, order))
+        Ok(())
     }
 
     /// Waits for room. If nobody reads any more, `run` ends.

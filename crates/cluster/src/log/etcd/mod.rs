@@ -17,12 +17,14 @@
 
 mod answer_queue;
 mod backlog;
+mod catch_up;
 mod channel;
 mod connection;
 mod connection_error;
 mod etcd_cluster;
 pub mod etcd_log;
 mod failure;
+mod key_version;
 mod message_stream;
 pub mod options;
 mod requests;

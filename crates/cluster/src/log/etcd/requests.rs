@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn the_log_ends_at_its_newest_message_or_at_the_newest_revision_of_all() {
         let header = Some(ResponseHeader { cluster_id: 1, revision: 9 });
-        let newest = KeyValue { mod_revision: 7, version: 3, value: Bytes::new() };
+        let newest = KeyValue { mod_revision: 7, version: 3, ..KeyValue::default() };
         let answer = RangeResponse { header: header.clone(), kvs: vec![newest] };
         assert_eq!(end_of(&answer), Ok(LogPosition(7)), "others wrote other keys since");
         assert_eq!(end_of(&RangeResponse { header, kvs: Vec::new() }), Ok(LogPosition(9)));

@@ -35,7 +35,8 @@ const QUESTIONS_PER_SILENCE: u32 = 3;
 pub(super) enum WatchStart {
     /// Behind everything that the member has. etcd then sends events as they are written.
     Now,
-    /// There. etcd looks for events that are written already every 100 ms, so the first ones come so much later.
+    /// There. etcd looks for events that are written already every 100 ms, and reads all of them into memory each time: for
+    /// what it has forgotten, which the watch says, and else for nothing that is much.
     At(LogPosition),
 }
 

@@ -56,8 +56,12 @@ impl WatchOrder {
     /// # Errors
     /// As [`WatchOrder::take`].
     pub(super) fn put(&mut self, version: KeyValue) -> Result<Option<LogMessage>, LogError> {
-        let KeyValue { mod_revision, version, value } = version;
+        let KeyValue { create_revision, mod_revision, version, value } = version;
         let Some(position) = self.position(mod_revision)? else { return Ok(None) };
+        if create_revision == mod_revision {
+            // Somebody deleted the key before, if it was there.
+            self.version = Some(0);
+        }
         if let Some(before) = self.version
             && version != before + 1
             && !planted(Bug::MissingVersionIgnored)
@@ -112,7 +116,8 @@ mod tests {
     use bytes::Bytes;
 
     fn version(mod_revision: i64, version: i64) -> KeyValue {
-        KeyValue { mod_revision, version, value: Bytes::from(format!("m{mod_revision}")) }
+        let value = Bytes::from(format!("m{mod_revision}"));
+        KeyValue { create_revision: 1, mod_revision, version, value }
     }
 
     fn puts(versions: &[(i64, i64)]) -> WatchResponse {
@@ -158,10 +163,21 @@ mod tests {
     fn after_a_deletion_versions_are_counted_anew() {
         let mut order = WatchOrder::new(LogPosition(1), Some(0));
         let mut response = puts(&[(2, 1)]);
-        let deletion = KeyValue { mod_revision: 3, version: 0, value: Bytes::new() };
+        let deletion = KeyValue { mod_revision: 3, ..KeyValue::default() };
         response.events.push(Event { kind: DELETED, kv: Some(deletion) });
         response.events.extend(puts(&[(5, 1), (6, 2)]).events);
         assert_eq!(positions(order.take(response)), [2, 5, 6]);
+    }
+
+    #[test]
+    fn a_version_that_is_the_first_of_its_life_tells_of_a_deletion() {
+        let mut order = WatchOrder::new(LogPosition(12), Some(3));
+        let first = |version| KeyValue { create_revision: 15, mod_revision: 15, version, ..KeyValue::default() };
+        assert!(order.put(first(2)).is_err(), "no life begins so");
+        let mut order = WatchOrder::new(LogPosition(12), Some(3));
+        assert_eq!(order.put(first(1)).unwrap().unwrap().position, LogPosition(15));
+        let second = KeyValue { create_revision: 15, mod_revision: 16, version: 2, ..KeyValue::default() };
+        assert!(order.put(second).unwrap().is_some());
     }
 
     #[test]

@@ -45,6 +45,9 @@ pub(super) struct ResponseHeader {
 /// A version of a key.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct KeyValue {
+    /// The revision that wrote its first version; another one after a deletion.
+    #[prost(int64, tag = "2")]
+    pub(super) create_revision: i64,
     /// The revision that wrote it: the position of a message.
     #[prost(int64, tag = "3")]
     pub(super) mod_revision: i64,
@@ -217,7 +220,8 @@ mod tests {
         // version 2 at revision 3, with prev_kv].
         let bytes = b"\x0a\x08\x08\x01\x10\x02\x18\x03\x20\x04\x10\x09\x18\x01\x5a\x12\x12\x0e\x0a\x03log\x10\x02\x18\x03\x20\x02\x2a\x01m\x1a\x00";
         let response = WatchResponse::decode(bytes.as_slice()).unwrap();
-        let kv = KeyValue { mod_revision: 3, version: 2, value: Bytes::from_static(b"m") };
+        let kv =
+            KeyValue { create_revision: 2, mod_revision: 3, version: 2, value: Bytes::from_static(b"m") };
         let expected = WatchResponse {
             header: Some(ResponseHeader { cluster_id: 1, revision: 3 }),
             created: true,

@@ -3,7 +3,6 @@
 use super::*;
 use crate::digest::LogDigest;
 use crate::key_hash::graph_salt::GraphSalt;
-use crate::log_position::LogPosition;
 use crate::planted::{Bug, assert_found};
 use crate::record_id::Author;
 use crate::tables::members::Members;
@@ -45,6 +44,10 @@ impl ServedPartitions for ToyNode {
 
     fn proved(&mut self, partition: PartitionId) -> Option<&u32> {
         (partition == KEPT).then_some(&77)
+    }
+
+    fn needed_from(&self) -> LogPosition {
+        LogPosition::START
     }
 }
 

@@ -37,7 +37,16 @@ fn other_at(position: u64) -> SeenLog {
 }
 
 fn heartbeat(applied: u64, oldest: u64) -> Heartbeat {
-    Heartbeat { applied: at(applied), oldest: LogPosition(oldest) }
+    says(at(applied), oldest)
+}
+
+fn says(applied: SeenLog, oldest: u64) -> Heartbeat {
+    Heartbeat { applied, oldest: LogPosition(oldest), needed_from: LogPosition::START }
+}
+
+/// Members that have all started once.
+fn members(nodes: impl IntoIterator<Item = u16>) -> impl Iterator<Item = (NodeId, Option<u32>)> {
+    nodes.into_iter().map(|node| (NodeId(node), Some(0)))
 }
 
 /// A node that has applied a log, knows its peers since time zero, and started before the first message.
@@ -52,7 +61,7 @@ impl Node {
         let readers = Readers::new(SeenLog::START);
         readers.joined();
         let mut horizon = Horizon::new(OWN, HorizonOptions::default(), readers.clone());
-        horizon.set_members(Duration::ZERO, (0..=peers).map(NodeId));
+        horizon.set_members(Duration::ZERO, members(0..=peers));
         let mut node = Self { readers, horizon, applied: DigestWindow::new(SeenLog::START) };
         assert_eq!(node.apply(Duration::ZERO, applied), []);
         node
@@ -121,14 +130,33 @@ fn one_that_never_spoke_holds_the_horizon_as_long_as_one_that_falls_silent() {
     assert_eq!(node.rise(secs(9)), 0, "it may have readers");
     assert_eq!(node.rise(secs(10)), 50);
     node.apply(secs(10), 90);
-    node.horizon.set_members(secs(12), [0, 1, 2].map(NodeId));
+    node.horizon.set_members(secs(12), members([0, 1, 2]));
     assert_eq!(node.rise(secs(21)), 50, "it joined at 12");
     assert_eq!(node.rise(secs(22)), 90);
-    node.horizon.set_members(secs(23), [0, 1, 2, 3].map(NodeId));
+    node.horizon.set_members(secs(23), members([0, 1, 2, 3]));
     node.apply(secs(23), 99);
     assert_eq!((node.rise(secs(23)), node.holder(secs(23))), (90, HorizonHolder::Peer(NodeId(3))));
-    node.horizon.set_members(secs(24), [0, 1, 2].map(NodeId));
+    node.horizon.set_members(secs(24), members([0, 1, 2]));
     assert_eq!(node.rise(secs(24)), 99, "who leaves has no say");
+}
+
+#[test]
+fn one_that_joins_again_holds_the_horizon_until_it_speaks_or_is_silent_for_long() {
+    let again = [(OWN, Some(0)), (NodeId(1), Some(1))];
+    let mut node = Node::new(50, 1);
+    node.hear(secs(1), 1, heartbeat(50, 20));
+    assert_eq!(node.rise(secs(11)), 50, "it is silent");
+    node.apply(secs(20), 80);
+    node.horizon.set_members(secs(20), again);
+    let holder = HorizonHolder::Peer(NodeId(1));
+    assert_eq!((node.rise(secs(20)), node.holder(secs(20))), (50, holder), "it has readers again");
+    node.horizon.set_members(secs(25), again);
+    assert_eq!((node.rise(secs(29)), node.rise(secs(30))), (50, 80), "it joined at 20");
+    node.apply(secs(31), 90);
+    node.horizon.set_members(secs(31), [(OWN, Some(0)), (NodeId(1), Some(2))]);
+    assert_eq!(node.rise(secs(31)), 80);
+    node.hear(secs(32), 1, heartbeat(90, 85));
+    assert_eq!(node.rise(secs(32)), 85);
 }
 
 #[test]
@@ -148,7 +176,7 @@ fn a_heartbeat_that_is_older_than_one_that_came_neither_lowers_nor_renews() {
 #[test]
 fn a_heartbeat_of_another_log_raises_one_alarm_and_does_not_count() {
     let mut node = Node::new(50, 1);
-    let other = Heartbeat { applied: other_at(40), oldest: LogPosition(40) };
+    let other = says(other_at(40), 40);
     let alarm = OtherLogHeard { node: NodeId(1), seen: other_at(40) };
     assert_eq!(node.hear(secs(1), 1, other), Some(alarm), "an alarm");
     assert_eq!(node.hear(secs(2), 1, other), None, "one alarm");
@@ -158,7 +186,7 @@ fn a_heartbeat_of_another_log_raises_one_alarm_and_does_not_count() {
     assert!(node.horizon.status(secs(3), LogPosition(50)).peers[0].is_of_other_log);
     assert_eq!(node.hear(secs(4), 1, heartbeat(41, 41)), None);
     assert_eq!(node.rise(secs(4)), 41, "it has this log after all");
-    assert!(node.hear(secs(5), 1, Heartbeat { applied: other_at(45), oldest: LogPosition(45) }).is_some());
+    assert!(node.hear(secs(5), 1, says(other_at(45), 45)).is_some());
     assert_eq!(node.hear(secs(5), 9, other), None, "a stranger");
 }
 
@@ -168,16 +196,16 @@ fn a_node_that_is_ahead_is_compared_when_this_one_has_applied_as_much() {
     for peer in [1, 2] {
         assert_eq!(node.hear(secs(1), peer, heartbeat(10, 5)), None);
     }
-    let other = Heartbeat { applied: other_at(20), oldest: LogPosition(8) };
+    let other = says(other_at(20), 8);
     assert_eq!(node.hear(secs(2), 1, other), None, "nobody can tell yet");
     assert_eq!(node.hear(secs(2), 2, heartbeat(20, 9)), None);
     assert_eq!(node.rise(secs(2)), 8);
     // Later ones do not hide it.
-    assert_eq!(node.hear(secs(3), 1, Heartbeat { applied: other_at(30), oldest: LogPosition(9) }), None);
+    assert_eq!(node.hear(secs(3), 1, says(other_at(30), 9)), None);
     assert_eq!(node.apply(secs(3), 19), []);
     let alarm = OtherLogHeard { node: NodeId(1), seen: other_at(20) };
     assert_eq!(node.apply(secs(3), 25), [alarm]);
-    assert_eq!(node.hear(secs(4), 1, Heartbeat { applied: other_at(40), oldest: LogPosition(9) }), None);
+    assert_eq!(node.hear(secs(4), 1, says(other_at(40), 9)), None);
     assert_eq!(node.apply(secs(4), 50), []);
     node.hear(secs(5), 2, heartbeat(50, 50));
     assert_eq!((node.rise(secs(12)), node.rise(secs(13))), (8, 50), "its say ends as if it were silent");
@@ -208,7 +236,7 @@ fn no_snapshot_is_kept_for_longer_than_one_may_be() {
             _ => assert_eq!(horizon, 10 + u64::from(step) - 20, "what is too old holds it"),
         }
     }
-    assert_eq!(node.readers.heartbeat().unwrap().oldest, LogPosition(30));
+    assert_eq!(node.readers.heartbeat(LogPosition::START).unwrap().oldest, LogPosition(30));
     drop(reader);
 }
 
@@ -318,6 +346,8 @@ fn planted_bugs_are_found() {
     let ageless = no_snapshot_is_kept_for_longer_than_one_may_be;
     assert_found(Bug::SilentNodeHolds, silent, "it is silent");
     assert_found(Bug::UnheardPassed, unheard, "it may have readers");
+    let again = one_that_joins_again_holds_the_horizon_until_it_speaks_or_is_silent_for_long;
+    assert_found(Bug::JoinedAgainPassed, again, "it has readers again");
     assert_found(Bug::LateHeartbeatCounts, late, "the older one lowers it");
     assert_found(Bug::OtherLogHeard, other, "an alarm");
     assert_found(Bug::SnapshotsAgeless, ageless, "what is too old holds it");

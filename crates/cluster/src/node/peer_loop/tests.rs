@@ -41,6 +41,7 @@ struct ToyNode {
     applied: DigestWindow,
     tables: ClusterTables,
     store: Option<u16>,
+    needed_from: LogPosition,
     /// Another process is this node, too, and it is that one which has joined.
     is_other_process: bool,
 }
@@ -58,6 +59,10 @@ impl ServedPartitions for ToyNode {
 
     fn proved(&mut self, _partition: PartitionId) -> Option<&u16> {
         self.store.as_ref()
+    }
+
+    fn needed_from(&self) -> LogPosition {
+        self.needed_from
     }
 
     fn has_joined(&self, author: Author) -> bool {
@@ -96,7 +101,13 @@ impl Peer {
         let options = PeerOptions::default();
         let transport = network.connect(NodeId(node));
         let peers = PeerLoop::new(author(node), options, &applied, transport, Echo::default());
-        let node = ToyNode { applied, tables: tables(), store: Some(node), is_other_process: false };
+        let node = ToyNode {
+            applied,
+            tables: tables(),
+            store: Some(node),
+            needed_from: LogPosition::START,
+            is_other_process: false,
+        };
         Self { node, peers, events: Vec::new() }
     }
 
@@ -168,6 +179,20 @@ fn a_node_that_has_not_joined_says_nothing_and_reads_nothing() {
     a.step(10);
     assert_eq!(a.peers.readers().begin().unwrap().at().position, LogPosition(7));
     assert_eq!(b.step(10), [PeerEvent::HorizonRose(LogPosition(5))]);
+}
+
+#[test]
+fn heartbeats_say_from_where_on_the_log_is_needed_and_it_may_be_trimmed_to_the_least() {
+    let (_network, mut a, mut b) = two(99);
+    (1..=20).for_each(|message| [&mut a, &mut b].into_iter().for_each(|peer| peer.apply(message)));
+    b.node.needed_from = LogPosition(7);
+    a.step(0);
+    assert_eq!(a.peers.trims_to(ms(0), LogPosition(15)), None, "the other one has said nothing yet");
+    b.step(0);
+    a.step(0);
+    assert_eq!(a.peers.trims_to(ms(0), LogPosition(15)), Some(LogPosition(7)));
+    assert_eq!(a.peers.trims_to(ms(0), LogPosition(3)), Some(LogPosition(3)));
+    assert_eq!(a.peers.trims_to(TRIM_SILENCE_MAX, LogPosition(15)), Some(LogPosition(15)), "it is silent");
 }
 
 #[test]
@@ -246,7 +271,11 @@ fn a_node_of_another_log_raises_an_alarm() {
     (1..=5).for_each(|message| a.apply(message));
     let mut other = network.connect(NodeId(1));
     let seen = SeenLog { position: LogPosition(4), digest: LogDigest([1; 16]) };
-    let heartbeat = Frame::Heartbeat(Heartbeat { applied: seen, oldest: LogPosition(4) });
+    let heartbeat = Frame::Heartbeat(Heartbeat {
+        applied: seen,
+        oldest: LogPosition(4),
+        needed_from: LogPosition::START,
+    });
     for _ in 0..2 {
         other.send(NodeId(0), &heartbeat).unwrap();
     }

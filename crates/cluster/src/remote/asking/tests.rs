@@ -193,6 +193,35 @@ fn a_snapshot_is_too_old_if_no_holder_has_it_any_more() {
 }
 
 #[test]
+fn a_holder_that_lives_is_waited_for_though_the_snapshot_is_too_old_for_another_one() {
+    let mut asker = Asker::new(&[1, 2]);
+    let first = asker.ask(0, 9000);
+    let sent = asker.asks(0);
+    asker.refuse(5, sent[0], RefusalReason::TooOld);
+    let working = asker.asks(5);
+    for now in (250..=3000).step_by(250) {
+        asker.asking.alive(ms(now), NodeId(working[0].0));
+        asker.asks(now);
+        assert_eq!(asker.actions(), [], "it works on the question");
+    }
+    asker.answer(3100, working[0]);
+    let done = AskingAction::Done(first, AskOutcome::Answered(vec![1]));
+    assert_eq!(asker.actions(), [done]);
+    // It falls silent. The other one, which has refused, is not waited for.
+    let second = asker.ask(4000, 9000);
+    let refused = asker.asks(4000);
+    asker.refuse(4005, refused[0], RefusalReason::TooOld);
+    let silent = asker.asks(4005);
+    asker.asking.alive(ms(4500), NodeId(silent[0].0));
+    asker.asking.alive(ms(5400), NodeId(refused[0].0));
+    asker.asks(5499);
+    assert_eq!(asker.actions(), []);
+    asker.asks(5500);
+    let done = AskingAction::Done(second, AskOutcome::TooOld);
+    assert_eq!(asker.actions(), [AskingAction::Forget(NodeId(silent[0].0), silent[0].1), done]);
+}
+
+#[test]
 fn who_was_busy_for_a_moment_is_asked_again_though_another_one_is_silent() {
     let mut asker = Asker::new(&[1, 2]);
     let id = asker.ask(0, 9000);
@@ -512,5 +541,7 @@ fn planted_bugs_are_found() {
     assert_found(Bug::RefusalFinal, refused, "another one, after");
     assert_found(Bug::RefusalFinal, answered, "some are not answered");
     assert_found(Bug::OneHolderAsked, answered, "some are not answered");
+    let living = a_holder_that_lives_is_waited_for_though_the_snapshot_is_too_old_for_another_one;
+    assert_found(Bug::WorkingHolderLeft, living, "it works on the question");
     assert_found(Bug::AskEndless, everything_ends_at_its_deadline, "it is over");
 }

@@ -154,17 +154,15 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         | PackedCleanFlagStays
         | PackedNoUndoAfterReopening
         | PackedResizeLeavesLock => return None,
-        // Of indexes in mapped files: `mapped.rs`.
+        // Of indexes in mapped files, of extents in parts, of persistent memory, and of readers without a writer: `mapped.rs`.
         MergedEntriesLost | EntryDeleteLost | EntryTailSkipped => return None,
-        IndexEmptiedEarly | EmptyScanForgotten => return None,
-        // Of extents in parts, which bodies of indexes are, and of persistent memory: there, too.
-        PartNotWritten | PartNotSummed => return None,
+        IndexEmptiedEarly | EmptyScanForgotten | PartNotWritten | PartNotSummed => return None,
+        OwnFilesNotCompared | IdleReaderKeepsLock | IdleReaderNotDismissed => return None,
         // Of partitions: `partitions.rs`.
         HalfEdgeLost | MergeBeyondHorizon | BeginBelowHorizon => return None,
         ExactlyOutsideRegistry | HorizonNotDue => return None,
-        LinesNotWrittenBack | LastLineNotWrittenBack | LineFenceLeftOut | GrownLengthNotSynced => {
-            return None;
-        }
+        LinesNotWrittenBack | LastLineNotWrittenBack | LineFenceLeftOut => return None,
+        GrownLengthNotSynced => return None,
 
         DeleteDroppedEarly => ("merged_runs", DELETE_ABOVE, &["an older file still has the edge"]),
         BuildingDeleteDropped => ("merged_runs", BUILDING, &["the scan will put the entry below"]),
@@ -218,10 +216,6 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             ("readers", NAMES_COME, &["a reader lacks names of its commits", "there is no index on"])
         }
         NewWriterOverlooked => ("readers", NEXT_WRITER, &["what the next writer commits"]),
-        OwnFilesNotCompared => ("readers", SHORT_WRITERS, &["a reader misses what a short writer committed"]),
-        IdleReaderKeepsLock | IdleReaderNotDismissed => {
-            ("readers", IDLE_READER, &["an idle reader holds files back"])
-        }
         AnyReaderJoined => ("readers", NEXT_WRITER, &["a new writer overwrites what an older reader sees"]),
         ReadableBeforeNames => ("schedules_names", NAMES_KNOWN, &["a snapshot lacks names of its commits"]),
         ReadableBeforeRecords => (

@@ -1,5 +1,5 @@
-//! Mapped: which test of the mapped engine catches a bug of its indexes, of persistent memory, or one that another engine can have as
-//! well, and what it says then.
+//! Mapped: which test of the mapped engine catches a bug of its indexes, of its readers, of persistent memory, or one that another engine
+//! can have as well, and what it says then.
 
 use crate::catcher::Catcher;
 use crate::test_names::*;
@@ -52,6 +52,10 @@ pub fn on_mapped(bug: Bug) -> Option<Catcher> {
         IndexEmptiedEarly => ("mapped_database", DROP, &["an index was emptied early"]),
         LinesNotWrittenBack | LastLineNotWrittenBack | LineFenceLeftOut | GrownLengthNotSynced => {
             ("mapped_database", DURABLE_LINES, &["after a power cut"])
+        }
+        OwnFilesNotCompared => ("readers", SHORT_WRITERS, &["a reader misses what a short writer committed"]),
+        IdleReaderKeepsLock | IdleReaderNotDismissed => {
+            ("readers", IDLE_READER, &["an idle reader holds files back"])
         }
         EmptyScanForgotten => ("mapped_database", EMPTY_SCAN, &["is_empty()"]),
         _ => return None,

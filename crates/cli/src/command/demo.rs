@@ -49,9 +49,9 @@ What happens:
   itself again to follow the shop while customers buy. Gremlin and PageRank run
   on the live graph. Then it kills that process with SIGKILL, starts it again,
   and compares every vertex, edge and property with SQL. The last line has
-  counts, freshness, and \"equal\";
-  otherwise the exit code is 5. It needs PostgreSQL's programs, version 14 or newer
-  (apt install postgresql), and, as root, their user postgres.";
+  counts, freshness, and \"equal\"; otherwise the exit code is 5. It needs
+  PostgreSQL's programs, version 14 or newer (apt install postgresql), and, as
+  root, their user postgres.";
 
 /// Arguments of `evergraph demo`.
 #[derive(Args, Debug)]

@@ -10,7 +10,8 @@
 //! it:
 //!
 //! - Reading begins with the newest [`OVERLAP`] messages that were applied, and begins anew after an error and once a
-//!   second. Each of them must come again, the same, at its position, and none beside them.
+//!   second, when everything was read that has come. Each of them must come again, the same, at its position, and none
+//!   beside them.
 //! - The log must reach the newest message that was applied.
 //! - A message says which log its author had seen. If that is another one, one of the two is wrong: the whole window is
 //!   read again. If it is not reproduced, this node is; else the author is.
@@ -66,7 +67,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long the log is read before its newest messages are read again.
+/// How long the log is read before its newest messages are read again, as soon as nothing new is there: a reader that is behind
+/// would throw away what was fetched for it.
 pub const REREAD_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long a reader waits after the log failed.
@@ -202,7 +204,7 @@ struct Stream {
     first: LogPosition,
     /// Everything up to here has come, and was what was applied, or was given to be applied.
     compared: LogPosition,
-    /// When it ends for another one; `None` until everything that was applied has come.
+    /// When it ends for another one, as soon as it has nothing more; `None` until everything that was applied has come.
     ends_at: Option<Duration>,
 }
 
@@ -249,10 +251,8 @@ impl LogReader {
             if let Some(alarm) = self.alarms.pop_front() {
                 return Ok(Some(ReadEvent::Alarm(alarm)));
             }
-            if self.is_due(now) {
-                let overlap = if planted(Bug::NothingReadAgain) { 0 } else { OVERLAP };
-                let count = if self.suspicions.is_empty() { overlap } else { usize::MAX };
-                self.begin(applied.first_again(count), applied, log);
+            if self.stream.is_none() && self.is_due(now) {
+                self.begin_again(applied, log);
             }
             let Some(stream) = self.stream else { return Ok(None) };
             let last = applied.last().position;
@@ -262,6 +262,7 @@ impl LogReader {
                 continue;
             }
             match log.next_message() {
+                Ok(None) if self.is_due(now) => self.begin_again(applied, log),
                 Ok(None) => return Ok(None),
                 Ok(Some(message)) => match self.take(message, applied, now) {
                     Ok(None) => {}
@@ -321,6 +322,13 @@ impl LogReader {
 
     fn is_due(&self, now: Duration) -> bool {
         self.next_step_at().is_some_and(|at| at <= now)
+    }
+
+    /// Begins with what is read again: the newest messages, or all that are known if somebody claims another log.
+    fn begin_again<L: SharedLog + ?Sized>(&mut self, applied: &DigestWindow, log: &mut L) {
+        let overlap = if planted(Bug::NothingReadAgain) { 0 } else { OVERLAP };
+        let count = if self.suspicions.is_empty() { overlap } else { usize::MAX };
+        self.begin(applied.first_again(count), applied, log);
     }
 
     fn begin<L: SharedLog + ?Sized>(&mut self, first: LogPosition, applied: &DigestWindow, log: &mut L) {

@@ -114,8 +114,8 @@ pub enum LogError {
 ///   that owns the connection sleeps until then, or until the next step of packer or reader is due. A simulation needs no waker.
 /// - Queues are bounded. Answers are at most as many as requests; of a stream few messages are fetched ahead, and no more
 ///   until they are taken.
-/// - etcd: all messages are versions of one key. `append` is a put, whose revision is the position; `read_from` a watch
-///   from a revision, after a linearizable read of the key, whose newest version is the end; `trim` compacts; `end` is that
+/// - etcd: all messages are versions of one key. `append` is a put, whose revision is the position; `read_from` a watch, with
+///   reads of what lies before it, after a linearizable read of the key, whose newest version is the end; `trim` compacts; `end` is that
 ///   linearizable read.
 /// - NATS JetStream: the position is the sequence of the stream; `read_from` is an ordered consumer, `trim` a purge up
 ///   to a sequence. It has no linearizable read: its `end` is answered by an error of its own, and nodes append a barrier and

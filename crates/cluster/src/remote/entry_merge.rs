@@ -86,8 +86,10 @@ pub fn merge_entries<Q: EntryQuestion>(
                 if page.entries.is_empty() && !page.is_last {
                     return Err(nothing_answered(run.partition));
                 }
-                let is_behind = |first| run.last.is_some() || asked.is_behind_start(first);
-                if !page.entries.first().is_none_or(is_behind) {
+                if let Some(first) = page.entries.first()
+                    && run.last.is_none()
+                    && !asked.is_behind_start(first)
+                {
                     return Err(went_back(run.partition));
                 }
                 let before = |one: &Q::Entry, other: &Q::Entry| asked.comes_before(one, other);

@@ -387,7 +387,9 @@ mod tests {
             check_progress(PartitionId(3), after.as_ref(), entries, |one, other| one < other)
         };
         assert!([check(None, &[]), check(None, &[1, 2]), check(Some(4), &[5])].iter().all(Result::is_ok));
-        for (after, entries) in [(Some(4), &[4][..]), (Some(4), &[3, 9]), (None, &[2, 1]), (None, &[2, 2])] {
+        for (after, entries) in
+            [(Some(4), &[4][..]), (Some(4), &[3, 9][..]), (None, &[2, 1][..]), (None, &[2, 2][..])]
+        {
             let error = check(after, entries).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Io);
             assert!(error.to_string().contains("partition 3"), "{error}");

@@ -38,6 +38,30 @@ fn messages_are_read_back_at_their_positions_in_order() {
 }
 
 #[test]
+fn a_reader_that_is_far_behind_reads_on_over_other_keys_and_a_deletion() {
+    let Some(members) = Members::start(1) else { return };
+    let (mut log, mut reader) = (members.log(), members.log());
+    let mut expected = appended(&mut log, 100);
+    // Keys are in base 64: other, and that of the log.
+    for _ in 0..70 {
+        http::post(members.port(0), "/v3/kv/put", r#"{"key":"b3RoZXI=","value":"bQ=="}"#);
+    }
+    expected.extend(appended(&mut log, 50));
+    http::post(members.port(0), "/v3/kv/deleterange", r#"{"key":"ZXZlcmdyYXBoL3Rlc3Q="}"#);
+    expected.extend(appended(&mut log, 40));
+    reader.read_from(LogPosition(1));
+    assert_eq!(reader.messages(190), expected);
+    assert_eq!(reader.log.next_message(), Ok(None));
+    let later = (log.append("later").unwrap(), "later".to_owned());
+    assert_eq!(reader.messages(1), [later], "by the watch");
+    // From the middle, and while more is written than is read one by one.
+    reader.log.read_from(expected[30].0, expected[189].0);
+    let more = appended(&mut log, 64);
+    let read = reader.messages(160 + 1 + 64);
+    assert_eq!((&read[..160], &read[161..]), (&expected[30..], &more[..]));
+}
+
+#[test]
 fn appends_that_are_under_way_at_once_are_all_answered_and_read_once() {
     let Some(members) = Members::start(3) else { return };
     let mut log = members.log();

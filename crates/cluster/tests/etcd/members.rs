@@ -55,7 +55,7 @@ pub enum Clusters {
 pub struct Members {
     members: Vec<Member>,
     folder: TempDir,
-    _turn: MutexGuard<'static, ()>,
+    _turn: Option<MutexGuard<'static, ()>>,
 }
 
 struct Member {
@@ -84,6 +84,18 @@ impl Members {
             return None;
         };
         let turn = TURN.lock();
+        // Another process may take a port before the member does: it ends then.
+        for _ in 0..4 {
+            let mut members = Self::on_free_ports(options, &program);
+            if options.scheme != "http" || (0..options.count).all(|at| members.serves(at)) {
+                members._turn = Some(turn);
+                return Some(members);
+            }
+        }
+        panic!("no member serves, whatever its ports");
+    }
+
+    fn on_free_ports(options: &MemberOptions<'_>, program: &Path) -> Self {
         let folder = tempfile::Builder::new().prefix("evergraph-etcd-").tempdir().unwrap();
         let ports = free_ports(2 * options.count);
         let (clients, peers) = ports.split_at(options.count);
@@ -111,14 +123,11 @@ impl Members {
             arguments.extend_from_slice(options.flags);
             Member { url, port: clients[at], folder: data, arguments, running: None }
         });
-        let mut members = Self { members: members.collect(), folder, _turn: turn };
+        let mut members = Self { members: members.collect(), folder, _turn: None };
         for member in &mut members.members {
-            member.run(&program);
+            member.run(program);
         }
-        if options.scheme == "http" {
-            (0..options.count).for_each(|at| members.wait(at));
-        }
-        Some(members)
+        members
     }
 
     /// How a log uses all of them, those that were named first before the others.
@@ -194,16 +203,18 @@ impl Members {
 
     /// Waits until a member serves, by itself.
     fn wait(&self, at: usize) {
+        assert!(self.serves(at), "member {at} has ended:\n{}", self.said(at));
+    }
+
+    /// Waits until a member serves, by itself, or has ended.
+    fn serves(&self, at: usize) -> bool {
         let mut log = TestLog::open(self.options_of(&[at]));
-        let mut last = String::new();
-        wait_until("a member serves", || match log.end() {
-            Ok(_) => true,
-            Err(error) => {
-                last = error.to_string();
-                assert!(!self.has_ended(at), "{last}\n{}", self.said(at));
-                false
-            }
+        let mut serves = false;
+        wait_until("a member serves", || {
+            serves = log.end().is_ok();
+            serves || self.has_ended(at)
         });
+        serves
     }
 
     fn has_ended(&self, at: usize) -> bool {

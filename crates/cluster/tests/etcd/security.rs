@@ -88,7 +88,7 @@ fn a_log_in_is_made_again_when_it_runs_out_and_a_wrong_one_is_refused() {
     let options = MemberOptions { count: 1, clusters: Clusters::One, scheme: "http", flags: &flags };
     let Some(members) = Members::start_with(&options) else { return };
     let login = |user: &str, password: &str| EtcdOptions {
-        login: Some(EtcdLogin { user: user.to_owned(), password: password.to_owned() }),
+        login: Some(EtcdLogin::new(user, password)),
         ..members.options(&[])
     };
     // Before there are users, a log-in is not needed, and no harm.

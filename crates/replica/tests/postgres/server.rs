@@ -137,11 +137,20 @@ impl Drop for TestDatabase {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             let mut connection = self.server.connect("postgres");
-            let slots = format!(
-                "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE database = '{}' AND NOT active",
-                self.name
-            );
-            run_sql(&mut connection, &slots);
+            let slots = format!("FROM pg_replication_slots WHERE database = '{}'", self.name);
+            // Who used a slot may have gone without the server having noticed: it is told to let go.
+            for _ in 0..3000 {
+                run_sql(
+                    &mut connection,
+                    &format!("SELECT pg_terminate_backend(active_pid) {slots} AND active"),
+                );
+                let idle = format!("SELECT pg_drop_replication_slot(slot_name) {slots} AND NOT active");
+                run_sql(&mut connection, &idle);
+                if run_sql(&mut connection, &format!("SELECT 1 {slots}")).is_empty() {
+                    break;
+                }
+                run_sql(&mut connection, "SELECT pg_sleep(0.01)");
+            }
             run_sql(&mut connection, &format!("DROP DATABASE {} WITH (FORCE)", self.name));
         }
     }

@@ -32,8 +32,8 @@ pub(super) struct Backlog {
     pub(super) messages: Vec<KeyValue>,
 }
 
-/// Reads `first..=last` from a member that has everything up to `last`. `None` if that is much, or no longer there, or if somebody
-/// deleted the key: it is read forwards then.
+/// Reads `first..=last` from a member that has everything up to `last`. `None` if that is much, or no longer there, or if
+/// somebody deleted the key: it is read forwards then.
 ///
 /// # Errors
 /// [`LogError::Unavailable`] if the member does not answer.

@@ -147,7 +147,7 @@ impl Connection {
         login: &EtcdLogin,
         time_limit: Duration,
     ) -> Result<Option<AsciiMetadataValue>, String> {
-        let EtcdLogin { user, password } = login.clone();
+        let EtcdLogin { user, password, .. } = login.clone();
         let failed = |why: String| format!("log in as {}: {why}", login.user);
         let question = AuthenticateRequest { name: user, password };
         let answer: AuthenticateResponse = match self.call(AUTHENTICATE, question, time_limit).await {

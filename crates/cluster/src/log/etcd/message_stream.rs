@@ -157,7 +157,7 @@ impl MessageStream {
                 let (watch, _) = Watch::begin(connection, &self.cluster, start).await?;
                 return Ok((watch, order.unwrap_or_else(|| WatchOrder::new(first, None))));
             }
-            first = newest.next().max(first);
+            first = LogPosition(newest.0.saturating_add(1)).max(first);
         }
     }
 
@@ -177,7 +177,8 @@ impl MessageStream {
         let mut catch_up = begun.map_err(failed)?;
         let order = order.get_or_insert_with(|| WatchOrder::new(first, catch_up.versions_before()));
         loop {
-            match timeout(limit, catch_up.read(&version)).await.map_err(late)? {
+            let read = timeout(limit, catch_up.read(&version)).await.map_err(late)?;
+            match read {
                 Ok(Some(messages)) => self.give_versions(order, messages).await?,
                 Ok(None) => return Ok(None),
                 Err(failure) if failure.kind == FailureKind::Compacted => return Ok(Some(catch_up.next())),

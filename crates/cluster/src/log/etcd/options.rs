@@ -3,6 +3,7 @@
 use evergraph_graph::error::{Error, Result};
 use http::Uri;
 use std::fmt;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -36,7 +37,7 @@ pub struct EtcdOptions {
     /// Certificates, with endpoints that begin with `https` and only with those.
     pub tls: Option<EtcdTls>,
     /// A user of etcd, where it demands one. It reads and writes the key; since a fix of March 2026 (3.4.42) trims need the
-    /// role `root`.
+    /// role `root`. Endpoints have TLS then, or are this machine's: see [`EtcdLogin::cleartext`].
     pub login: Option<EtcdLogin>,
     /// How long a request may take, and how long the member that a stream reads from may be silent; 3 seconds by
     /// default.
@@ -77,6 +78,28 @@ pub struct EtcdLogin {
     pub user: String,
     /// The password.
     pub password: String,
+    /// Whether the password may go over a network as it is. So does the token that etcd gives for it, with every request.
+    pub cleartext: CleartextLogin,
+}
+
+/// Whether a password may be sent without TLS: on the way anybody can read it.
+///
+/// Source: call credentials of gRPC, which are never sent over a connection without security unless a program says so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CleartextLogin {
+    /// Only to this machine: to an address of the loopback, or to `localhost`.
+    #[default]
+    Loopback,
+    /// Anywhere: something else protects the network, as a tunnel does.
+    Anywhere,
+}
+
+impl EtcdLogin {
+    /// A user whose password is sent with TLS, or to this machine.
+    #[must_use]
+    pub fn new(user: impl Into<String>, password: impl Into<String>) -> Self {
+        Self { user: user.into(), password: password.into(), cleartext: CleartextLogin::default() }
+    }
 }
 
 impl EtcdOptions {
@@ -108,6 +131,16 @@ impl EtcdOptions {
             let found = self.time_limit;
             return wrong(format!("a request to etcd may take {TIME_LIMIT_MAX:?} at most, found {found:?}"));
         }
+        if let Some(login) = &self.login
+            && login.cleartext == CleartextLogin::Loopback
+            && let Some(endpoint) = self.endpoints.iter().find(|at| !at.is_tls() && !at.is_loopback())
+        {
+            let user = &login.user;
+            return wrong(format!(
+                "the password of {user} would go to {endpoint} in clear text: write https and name the file of its root \
+                 certificate, or allow clear text where something else protects the network"
+            ));
+        }
         let other = self.endpoints.iter().find(|endpoint| endpoint.is_tls() != self.tls.is_some());
         match (other, &self.tls) {
             (None, _) => Ok(()),
@@ -133,6 +166,14 @@ impl EtcdEndpoint {
     /// The port.
     pub(super) fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Whether it is on this machine, by its address or as `localhost`, which no name server is asked for.
+    fn is_loopback(&self) -> bool {
+        match self.host.parse::<IpAddr>() {
+            Ok(address) => address.to_canonical().is_loopback(),
+            Err(_) => self.host.eq_ignore_ascii_case("localhost"),
+        }
     }
 
     /// Whether it is reached by TLS.
@@ -254,8 +295,28 @@ mod tests {
     }
 
     #[test]
+    fn a_password_is_not_sent_over_a_network_in_clear_text() {
+        let with = |urls: &[&str], cleartext| {
+            let login = EtcdLogin { cleartext, ..EtcdLogin::new("evergraph", "correct horse") };
+            EtcdOptions { login: Some(login), ..options(urls) }.check()
+        };
+        let local = ["http://127.0.0.1", "http://[::1]:1", "http://localhost", "http://[::ffff:127.0.0.2]"];
+        with(&local, CleartextLogin::Loopback).unwrap();
+        for url in ["http://10.0.0.1", "http://etcd-1.example", "http://localhost.example", "http://0.0.0.0"]
+        {
+            let error = with(&["http://127.0.0.1", url], CleartextLogin::Loopback).unwrap_err().to_string();
+            assert!(error.contains(url) && error.contains("clear text"), "{error}");
+            assert!(!error.contains("horse"), "{error}");
+            with(&[url], CleartextLogin::Anywhere).unwrap();
+        }
+        let tls = Some(EtcdTls { root: "root.pem".into(), client: None });
+        let login = Some(EtcdLogin::new("evergraph", "correct horse"));
+        EtcdOptions { tls, login, ..options(&["https://10.0.0.1"]) }.check().unwrap();
+    }
+
+    #[test]
     fn a_password_is_not_shown() {
-        let login = EtcdLogin { user: "evergraph".to_owned(), password: "correct horse".to_owned() };
+        let login = EtcdLogin::new("evergraph", "correct horse");
         let shown = format!("{:?}", EtcdOptions { login: Some(login), ..options(&["http://a"]) });
         assert!(shown.contains("evergraph") && !shown.contains("horse"), "{shown}");
     }

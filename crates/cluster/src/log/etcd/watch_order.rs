@@ -172,7 +172,8 @@ mod tests {
     #[test]
     fn a_version_that_is_the_first_of_its_life_tells_of_a_deletion() {
         let mut order = WatchOrder::new(LogPosition(12), Some(3));
-        let first = |version| KeyValue { create_revision: 15, mod_revision: 15, version, ..KeyValue::default() };
+        let first =
+            |version| KeyValue { create_revision: 15, mod_revision: 15, version, ..KeyValue::default() };
         assert!(order.put(first(2)).is_err(), "no life begins so");
         let mut order = WatchOrder::new(LogPosition(12), Some(3));
         assert_eq!(order.put(first(1)).unwrap().unwrap().position, LogPosition(15));

@@ -168,6 +168,23 @@ fn reading_begins_with_the_newest_messages_and_begins_anew_every_second() {
 }
 
 #[test]
+fn what_has_come_is_read_before_the_newest_messages_are_read_again() {
+    let mut node = Node::of(&log_of(1..=20)).restarted();
+    let all: Vec<(u64, u64)> = (5..=40).map(|number| (number, number)).collect();
+    let mut log = ScriptedLog::says(&all);
+    for now in (0..5).map(|second| 1000 * second) {
+        let read = node.reader.read(ms(now), &node.applied, &mut log).unwrap();
+        let Some(ReadEvent::Message(read)) = read else { panic!("a message has come") };
+        node.numbers.extend(read.message.records.iter().map(|record| record.number));
+        node.applied.push(SALT, read.position, &read.bytes);
+    }
+    assert_eq!((node.numbers.last(), &log.reads[..]), (Some(&25), &[(5, 20)][..]), "the stream was not cut");
+    node.read(5000, &mut log).unwrap();
+    assert_eq!(node.numbers, (21..=40).collect::<Vec<_>>());
+    assert_eq!(log.reads, [(5, 20), (25, 40)], "then it was");
+}
+
+#[test]
 fn a_log_restored_from_an_older_copy_is_named() {
     let log = log_of(1..=3);
     let copy = log.copy();

@@ -71,6 +71,9 @@ pub type ListKey = (VertexId, TypeId, Direction);
 /// All properties of a vertex or an edge, by key.
 pub type PropertyMap = Arc<Vec<(KeyId, Value)>>;
 
+/// Numbers of edges, by type.
+pub type TypeDegrees = Arc<Vec<(TypeId, u64)>>;
+
 /// What a snapshot keeps, by kind.
 #[derive(Debug)]
 pub struct KeptAnswers {
@@ -89,7 +92,7 @@ pub struct KeptAnswers {
     /// Numbers of edges.
     pub degrees: RecentAnswers<ListKey, u64>,
     /// Numbers of edges of every type.
-    pub degrees_by_type: RecentAnswers<(VertexId, Direction), Arc<Vec<(TypeId, u64)>>>,
+    pub degrees_by_type: RecentAnswers<(VertexId, Direction), TypeDegrees>,
     /// Whether edges are there.
     pub edges: RecentAnswers<EdgeId, bool>,
     /// Numbers of edges between two vertices.

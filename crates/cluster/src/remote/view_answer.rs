@@ -121,7 +121,7 @@ macro_rules! takes {
                 pub fn $name(self) -> $type {
                     match self {
                         Self::$variant(answer) => answer,
-                        other => other.is_of_another_kind(),
+                        other => other.refuse_another_kind(),
                     }
                 }
             )+
@@ -148,7 +148,7 @@ takes! {
 
 impl ViewAnswer {
     #[cold]
-    fn is_of_another_kind(self) -> ! {
+    fn refuse_another_kind(self) -> ! {
         unreachable!("an answer is read as that to its own question: {self:?}")
     }
 
@@ -187,7 +187,7 @@ impl ViewAnswer {
             Self::Edges(all) => all.append(&mut rest.into_edges()),
             Self::Counts(all) => all.append(&mut rest.into_counts()),
             Self::Newest(_) | Self::Items(_) | Self::Pairs(_) | Self::IndexSizes(_) => {
-                rest.is_of_another_kind()
+                rest.refuse_another_kind()
             }
         }
     }

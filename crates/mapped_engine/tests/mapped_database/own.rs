@@ -400,7 +400,10 @@ fn a_check_knows_how_the_entries_in_bodies_and_runs_of_an_index_are_written() {
     ages.unwrap().0.kind = IndexKind::Hash;
     named.put_into(&mut manifest).unwrap();
     let found = problems(&directory, &manifest);
-    assert!(found.len() == 2 && found.iter().all(|problem| problem.contains("the hash index on Person.age")), "{found:?}");
+    assert!(
+        found.len() == 2 && found.iter().all(|problem| problem.contains("the hash index on Person.age")),
+        "{found:?}"
+    );
 }
 
 /// What fills memory goes into bodies, whatever the thresholds say.

@@ -27,7 +27,7 @@ fn seeds() -> Vec<Vec<u8>> {
         Frame::Answer(Answer { id, answered: vec![4; 20] }),
         refusal(RefusalReason::TooOld),
         refusal(RefusalReason::Failed { reason: "disk".to_owned() }),
-        Frame::Heartbeat(Heartbeat { applied: at, oldest: LogPosition(6) }),
+        Frame::Heartbeat(Heartbeat { applied: at, oldest: LogPosition(6), needed_from: LogPosition(5) }),
         Frame::Forget(id),
     ];
     let mut seeds: Vec<_> = frames.iter().map(Frame::encode).collect();

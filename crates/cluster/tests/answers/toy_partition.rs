@@ -50,11 +50,11 @@ pub struct ToyPartition {
 
 /// The value that a commit sets.
 pub fn value_of(mutations: &[Mutation]) -> i64 {
-    let values = mutations.iter().filter_map(|mutation| match mutation {
+    let mut values = mutations.iter().filter_map(|mutation| match mutation {
         Mutation::SetVertexProperties { properties, .. } => properties.get(KeyId(0)).flatten(),
         _ => None,
     });
-    match values.last() {
+    match values.next_back() {
         Some(Value::I64(value)) => *value,
         other => panic!("a commit sets a number, not {other:?}"),
     }

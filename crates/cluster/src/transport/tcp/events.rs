@@ -81,7 +81,7 @@ mod tests {
             node: Some(NodeId(3)),
             direction: LinkDirection::Outgoing,
             address: format!("db3:{number}"),
-            outcome: if number % 2 == 0 { Ok(()) } else { Err(LinkError::Closed) },
+            outcome: if number.is_multiple_of(2) { Ok(()) } else { Err(LinkError::Closed) },
         };
         (0..EVENTS_MAX + 5).for_each(|number| log.push(event(number)));
         let taken = log.take();

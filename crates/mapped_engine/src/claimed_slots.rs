@@ -11,17 +11,16 @@
 //! Whoever has joined says so in `live`, in the word of its claim. So the next writer tells those who read what it writes from those
 //! who still read what an earlier one left, or what they recovered by themselves: of these it sees the lock alone.
 //!
-//! A process without a snapshot keeps nothing of a writer that has ended:
+//! What a writer that has ended left is kept for snapshots alone:
 //!
 //! ```text
-//! writer    closes `live`; fence; a claim without a snapshot is dismissed: its file goes, and the lock in it is nobody's obstacle
-//! begin     slot registered; fence; is `live` open? if not, only a slot that is taken already is shared
+//! writer    closes `live`
+//! begin     slot registered; fence; is `live` open? if not, only a slot that is taken already is shared, or the lock is given back
 //! end       last slot freed; fence; is `live` open? if not, the lock is given back
 //! ```
 //!
-//! Of a begin or an end and a writer that closes at the same time, one sees the other. Behind the closing no free slot is taken any
-//! more: so the writer, which looks at one slot after the other, finds all of them free only if nobody reads. Whoever swaps the word
-//! of a claim first, the writer to dismiss it or the process to give it back, removes its file.
+//! Who has joined and has no snapshot when the writer ends keeps its lock until it begins the next one, or ends: nobody takes the lock
+//! of another process away, whose file may be a third one's by then.
 //!
 //! What a process recovered by itself has slots that nobody else looks at. The lock is given back with the last snapshot.
 //!
@@ -42,9 +41,6 @@ use evergraph_storage::sync::Mutex;
 use evergraph_storage::sync::atomic::{Ordering, fence};
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
-
-/// What stands in the word of a claim whose file the writer removed.
-const DISMISSED: u64 = u64::MAX;
 
 /// The name of the file whose lock says who has the slots of `claim`.
 #[must_use]
@@ -78,8 +74,6 @@ pub struct ClaimedSlots {
 pub struct ReaderLock {
     directory: Arc<dyn Directory>,
     claim: u32,
-    /// Whether its file is still its own to remove.
-    has_file: bool,
     _lock: LockGuard,
 }
 
@@ -117,15 +111,12 @@ impl ReaderLock {
     /// [`IoError::Locked`] if a process has it; what the system says.
     pub(crate) fn take_one(directory: &Arc<dyn Directory>, claim: u32) -> std::result::Result<Self, IoError> {
         let lock = directory.lock_exclusive(&reader_file(claim))?;
-        Ok(Self { directory: Arc::clone(directory), claim, has_file: true, _lock: lock })
+        Ok(Self { directory: Arc::clone(directory), claim, _lock: lock })
     }
 }
 
 impl Drop for ReaderLock {
     fn drop(&mut self) {
-        if !self.has_file {
-            return;
-        }
         // While the lock is held: nobody else has it in this file. What stays, the next one takes.
         let _ = self.directory.remove(&reader_file(self.claim));
     }
@@ -272,7 +263,7 @@ impl ClaimedSlots {
         if planted(Bug::IdleReaderKeepsLock) {
             return;
         }
-        // Pairs with that of `dismiss_idle`: the writer sees the slot free, or it is seen here that it closed `live`.
+        // The slot is free to whoever sees that `live` is closed.
         fence(Ordering::SeqCst);
         if self.is_alone || !self.live.is_open() {
             self.give_back(slots);
@@ -280,8 +271,8 @@ impl ClaimedSlots {
     }
 
     fn give_back(&self, slots: &mut UseOfSlots) {
-        let Some(mut lock) = slots.lock.take() else { return };
-        lock.has_file = self.live.claim_word(self.claim).swap(0, Ordering::AcqRel) != DISMISSED;
+        let Some(lock) = slots.lock.take() else { return };
+        self.live.claim_word(self.claim).store(0, Ordering::Release);
         drop(lock);
     }
 
@@ -301,30 +292,6 @@ impl Drop for ClaimedSlots {
         // Giving the lock back here would take it from the process that this one was forked from.
         if !self.is_forked() {
             self.give_back(&mut self.use_of_slots.lock());
-        }
-    }
-}
-
-/// Lets those processes go that joined `live` and have no snapshot there: whoever opens the database next needs to keep nothing for
-/// them. `live` is closed, by its writer or by the next one, which has the database's lock.
-///
-/// Cost: a look at each slot; a file removed for each process.
-pub fn dismiss_idle(directory: &dyn Directory, live: &Live) {
-    if planted(Bug::IdleReaderNotDismissed) {
-        return;
-    }
-    fence(Ordering::SeqCst);
-    for claim in 0..live.head().slots / SLOTS_PER_PROCESS {
-        let word = live.claim_word(claim);
-        let process = word.load(Ordering::Acquire);
-        let is_idle = || slots_of(live, claim).all(|slot| slot.look().is_none());
-        if process == 0 || process == DISMISSED || !is_idle() {
-            continue;
-        }
-        let dismissed = word.compare_exchange(process, DISMISSED, Ordering::AcqRel, Ordering::Relaxed);
-        if dismissed.is_ok() {
-            // What stays keeps more than it needs to, until that process begins a snapshot or ends.
-            let _ = directory.remove(&reader_file(claim));
         }
     }
 }
@@ -502,25 +469,22 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_snapshot_when_live_is_closed_is_dismissed() {
-        let (live, directory) = (live(48), memory());
-        let [idle, reading, gone] = [(); 3].map(|()| claim(&live, &directory).unwrap());
+    fn behind_the_end_of_a_writer_snapshots_alone_keep_the_lock() {
+        let (live, directory) = (live(32), memory());
+        let [idle, reading] = [(); 2].map(|()| claim(&live, &directory).unwrap());
         let snapshot = reading.begin().unwrap();
         drop(idle.begin().unwrap());
         live.close();
-        drop(gone);
-        dismiss_idle(&*directory, &live);
         let is_held = |claim| directory.lock_state(&reader_file(claim)).unwrap() != LockState::Free;
-        assert_eq!([0, 1, 2].map(is_held), [false, true, false], "an idle process is an obstacle");
-        // Another process takes the claim. Who was dismissed leaves its file alone.
-        let next = directory.lock_exclusive(&reader_file(0)).unwrap();
+        assert_eq!([0, 1].map(is_held), [true, true], "who has joined has a lock");
         assert!(idle.begin_if_kept().unwrap().is_none());
+        // Another process takes the claim: it is not given back twice.
+        let next = directory.lock_exclusive(&reader_file(0)).unwrap();
         drop(idle);
         assert!(is_held(0), "the lock of another process was given back");
         drop(next);
         drop(snapshot);
         assert!(!is_held(1), "the last snapshot of a closed `live` gives the lock back");
-        dismiss_idle(&*directory, &live);
         assert!(reading.begin_if_kept().unwrap().is_none());
     }
 

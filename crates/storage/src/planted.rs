@@ -527,8 +527,6 @@ bugs! {
     OwnFilesNotCompared = "own-files-not-compared";
     /// A process that reads by itself keeps its lock when its last snapshot has ended.
     IdleReaderKeepsLock = "idle-reader-keeps-lock";
-    /// A process without a snapshot keeps its lock when the writer that it joined ends.
-    IdleReaderNotDismissed = "idle-reader-not-dismissed";
     /// Whoever opens the database takes every process that reads for one that has joined it.
     AnyReaderJoined = "any-reader-joined";
     /// The slots of a process that is gone are kept for ever.

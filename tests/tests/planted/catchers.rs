@@ -157,7 +157,7 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         // Of indexes in mapped files, of extents in parts, of persistent memory, and of readers without a writer: `mapped.rs`.
         MergedEntriesLost | EntryDeleteLost | EntryTailSkipped => return None,
         IndexEmptiedEarly | EmptyScanForgotten | PartNotWritten | PartNotSummed => return None,
-        OwnFilesNotCompared | IdleReaderKeepsLock | IdleReaderNotDismissed => return None,
+        OwnFilesNotCompared | IdleReaderKeepsLock => return None,
         // Of partitions: `partitions.rs`.
         HalfEdgeLost | MergeBeyondHorizon | BeginBelowHorizon => return None,
         ExactlyOutsideRegistry | HorizonNotDue => return None,

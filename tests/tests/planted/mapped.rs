@@ -54,9 +54,7 @@ pub fn on_mapped(bug: Bug) -> Option<Catcher> {
             ("mapped_database", DURABLE_LINES, &["after a power cut"])
         }
         OwnFilesNotCompared => ("readers", SHORT_WRITERS, &["a reader misses what a short writer committed"]),
-        IdleReaderKeepsLock | IdleReaderNotDismissed => {
-            ("readers", IDLE_READER, &["an idle reader holds files back"])
-        }
+        IdleReaderKeepsLock => ("readers", IDLE_READER, &["an idle reader holds files back"]),
         EmptyScanForgotten => ("mapped_database", EMPTY_SCAN, &["is_empty()"]),
         _ => return None,
     };

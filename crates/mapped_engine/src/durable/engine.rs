@@ -3,7 +3,7 @@
 use crate::body_store::column_table::{ColumnEntry, take_table};
 use crate::checkpoint::check::{ExpectedBody, check_array_files};
 use crate::checkpoint::copy::PinnedExtents;
-use crate::claimed_slots::{dismiss_idle, is_reader_file};
+use crate::claimed_slots::is_reader_file;
 use crate::durable::load::BuiltLoad;
 use crate::durable::new_files::NewFiles;
 use crate::durable::opening::{OpenedDatabase, allow_reuse, leave_lock, open_database, remove_shared_files};
@@ -146,7 +146,6 @@ impl DurableEngine for MappedEngine {
         let live = self.graph().live();
         // An opening that was refused closed nothing yet.
         live.close();
-        dismiss_idle(&**self.checkpointer().directory(), live);
         // Whoever is about to commit may want more blocks: those of the next `live` are another writer's.
         live.words().close_regions();
         remove_shared_files(&**self.checkpointer().directory());

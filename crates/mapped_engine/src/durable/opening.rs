@@ -5,8 +5,7 @@
 //! open     the directory is synced, `live` is made anew, then: a lock reader-<n> is held by a process that has not joined it
 //!          --> nothing is overwritten, and neither files nor log removed, until none is
 //!          names are known, the log is open: others may join
-//! close    this writer takes one, kept by whoever still has an extent: a frozen graph, or a snapshot; who has joined and has no snapshot
-//!          is dismissed (claimed_slots.rs)
+//! close    this writer takes one, kept by whoever still has an extent: a frozen graph, or a snapshot
 //! ```
 //!
 //! Source: mapped-engine, section 5.
@@ -17,14 +16,14 @@ use crate::body_store::stored_column::StoredColumn;
 use crate::checkpoint::ledger::LedgerEntry;
 use crate::checkpoint::open::{FoundFiles, FoundSegment, found_ledger, open_files, sync_names};
 use crate::checkpoint::write::Checkpointer;
-use crate::claimed_slots::{ReaderLock, dismiss_idle, has_joined, is_reader_file, reader_file};
+use crate::claimed_slots::{ReaderLock, has_joined, is_reader_file, reader_file};
 use crate::engine::attach::AttachedSegment;
 use crate::engine::graph::MappedGraph;
 use crate::engine::mapped_engine::MappedEngine;
 use crate::engine::options::MappedOptions;
 use crate::extents::table::{ExtentOptions, Extents, Reuse};
 use crate::files::segment_id::{INDEXES, SegmentId};
-use crate::live::{Live, WriterPresence};
+use crate::live::Live;
 use crate::live_file::{FILE_NAME, LiveFile};
 use crate::live_head::{LiveHead, SLOTS, SLOTS_PER_PROCESS};
 use crate::words::SharedWords;
@@ -159,24 +158,8 @@ fn new_live(
     timeline: &Timeline,
     options: &MappedOptions,
 ) -> CheckpointResult<Arc<Live>> {
-    close_left_open(directory);
     let file = LiveFile::create(Arc::clone(directory)).map_err(CheckpointError::Refused)?;
     live_in(Arc::new(SharedWords::new(Arc::new(file), options.region_sizes)), timeline, options)
-}
-
-/// Closes the `live` of a writer that was killed, and dismisses who joined it and has no snapshot: nothing is kept for them. What can't
-/// be read, as that of another format, is only closed, when the file is made anew: its readers keep their locks until they begin the next
-/// snapshot.
-fn close_left_open(directory: &Arc<dyn Directory>) {
-    let left = LiveFile::open(Arc::clone(directory)).and_then(|(file, head)| {
-        let words = Arc::new(SharedWords::new(Arc::new(file), head.sizes));
-        Live::join(words, head.opening, WriterPresence::Present(None))
-    });
-    // One that was closed had no killed writer, and dismissed them itself.
-    if let Ok(left) = left {
-        left.close();
-        dismiss_idle(&**directory, &left);
-    }
 }
 
 fn live_in(

@@ -147,16 +147,6 @@ impl RunningNode {
             return (moment, RemoteSnapshot::new(timestamp, map, asker, limits));
         }
     }
-
-    /// Merges what no reader needs.
-    pub fn merge(&self) {
-        let merge = |node: &mut Node, _: Duration| {
-            node.node().applier().stores().for_each(|(_, store)| {
-                store.opened().step(BackgroundStep::Merge);
-            });
-        };
-        self.thread.handle().call(merge).unwrap();
-    }
 }
 
 pub struct Cluster {

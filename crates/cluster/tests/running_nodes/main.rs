@@ -21,4 +21,3 @@ mod script;
 #[allow(dead_code, reason = "other tests use more of it")]
 mod shown;
 mod transactions;
-mod writer;

@@ -1,11 +1,9 @@
 //! Reads: what a node reads of all partitions at S is the graph at S, while commits and merges go on.
 
-use crate::cluster::{Cluster, Partition, open, pause};
+use crate::cluster::{Cluster, Partition, open};
 use crate::judge::Judge;
 use crate::shown::Shown;
-use crate::writer::Writer;
 use evergraph_cluster::digest::{LogDigest, SeenLog};
-use evergraph_cluster::log::memory::LogFaults;
 use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::node::answer_workers::{AnswerWorkers, AnswerWorkersOptions};
 use evergraph_cluster::node::answering::{AnswerQuestions, AskedQuestion};
@@ -17,7 +15,6 @@ use evergraph_cluster::remote::remote_view::RemoteView;
 use evergraph_cluster::remote::view_answer::ViewAnswer;
 use evergraph_cluster::remote::view_asking::{PartitionAsker, ask_all};
 use evergraph_cluster::remote::view_question::{ViewQuestion, ViewQuestions};
-use evergraph_cluster::seeded::OneIn;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, PartitionId};
 use evergraph_storage::index::directory::{IndexDirectory, Indexes};
@@ -26,7 +23,6 @@ use evergraph_storage::snapshot::reader::Reader;
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::transaction::writes::Writes;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -47,55 +43,6 @@ pub fn read(cluster: &Cluster, judge: &mut Judge, round: usize) {
     judge.read(&cluster.log);
     let at = moment.seen().position;
     assert_eq!(shown, *judge.graph_at(at.end()), "node {} at message {at}", round % 3);
-}
-
-#[test]
-fn every_node_reads_the_graph_as_of_any_moment_while_commits_go_on() {
-    let faults = LogFaults {
-        delay_max: Duration::from_millis(3),
-        doubled: OneIn(20),
-        lag: OneIn(5),
-        cut: OneIn(80),
-        ..LogFaults::default()
-    };
-    let cluster = Cluster::start(1, faults);
-    let (mut judge, ends) = (Judge::new(), AtomicBool::new(false));
-    let mut writer = Writer::new(&cluster, 2);
-    std::thread::scope(|scope| {
-        let writing = scope.spawn(|| {
-            while !ends.load(Ordering::Relaxed) {
-                writer.write();
-                pause(Duration::from_millis(2));
-            }
-        });
-        // Whatever is wrong, the other thread ends.
-        let _ended = EndsWhenDropped(&ends);
-        let mut round = 0;
-        while round < 40 || judge.commits.len() < 100 {
-            cluster.check();
-            assert!(!writing.is_finished(), "nobody writes any more");
-            read(&cluster, &mut judge, round);
-            if round % 5 == 0 {
-                cluster.nodes[round % 3].merge();
-            }
-            round += 1;
-        }
-    });
-    judge.read(&cluster.log);
-    let end = judge.state.seen().position;
-    cluster.wait_until("a node does not come to the end of the log", || {
-        cluster.nodes.iter().all(|node| node.tables.newest().seen().position >= end)
-    });
-    (0..3).for_each(|round| read(&cluster, &mut judge, round));
-    assert!(judge.refused > 0, "{} commits and no refusal", judge.commits.len());
-}
-
-struct EndsWhenDropped<'a>(&'a AtomicBool);
-
-impl Drop for EndsWhenDropped<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 /// Asks one partition through its workers.

@@ -30,7 +30,7 @@ use evergraph_storage::io::clock::{Clock, SystemClock};
 use evergraph_storage::io::environment::Environment;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
-use evergraph_storage::open::{BackgroundStep, OpenOptions, OpenStore};
+use evergraph_storage::open::{OpenOptions, OpenStore};
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::sync::thread::{JoinHandle, spawn};
 use std::sync::Arc;

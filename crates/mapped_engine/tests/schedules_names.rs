@@ -26,7 +26,7 @@ use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use evergraph_storage::timeline::registry::Access;
-use evergraph_storage::timeline::shared_readable::SharedReadable;
+use evergraph_storage::timeline::shared_readable::{Prepared, SharedReadable};
 use std::sync::Arc;
 
 const RUNS: usize = 200;
@@ -51,11 +51,15 @@ struct Reader {
 }
 
 impl SharedReadable for Reader {
-    fn register(&self) -> Timestamp {
+    fn prepare(&self) -> Option<Prepared> {
+        None
+    }
+
+    fn register(&self, _: Option<Prepared>) -> Option<Timestamp> {
         let pinned = self.joined.begin_if_kept().expect("a slot is free").expect("nobody closes it");
         let timestamp = pinned.timestamp();
         *self.registered.lock() = Some(pinned);
-        timestamp
+        Some(timestamp)
     }
 
     fn readable(&self) -> Timestamp {

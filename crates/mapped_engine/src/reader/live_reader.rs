@@ -35,7 +35,7 @@ use evergraph_storage::io::process::process_exists;
 use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::recovered_graph::RecoveredFiles;
 use evergraph_storage::sync::{Condvar, Mutex};
-use evergraph_storage::timeline::shared_readable::SharedReadable;
+use evergraph_storage::timeline::shared_readable::{Prepared, SharedReadable};
 use evergraph_storage::unfinished_directory::LOCK_NAME;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,8 +47,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 /// The database as a process has it that reads.
 ///
 /// # Concurrency
-/// Any thread calls any method. Snapshots begin with the registry of this process' timeline locked; a look at files and locks is
-/// made there, when what is read was closed, and what they come to is recovered there.
+/// Any thread calls any method. When what is read was closed, one thread at a time looks at files and locks, and recovers what they
+/// come to, without the registry of this process' timeline: snapshots end meanwhile.
 #[derive(Debug)]
 pub struct LiveReader {
     directory: Arc<dyn Directory>,
@@ -57,12 +57,14 @@ pub struct LiveReader {
     process: u32,
     /// None when it is closed.
     current: Mutex<Option<Current>>,
+    /// Who has it finds what is to be read instead. Taken before `current`.
+    finding: Mutex<()>,
     /// What [`SharedReadable::register`] began, until the pin of the same snapshot takes it.
     registered: Mutex<Option<Result<PinnedLive>>>,
 }
 
 /// What is read now.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Current {
     joined: Arc<JoinedLive>,
     /// Of what this process recovered by itself: from which files.
@@ -109,8 +111,8 @@ impl LiveReader {
             // Nothing is kept for whoever only has it open.
             drop(current.joined.begin_if_kept()?);
         }
-        let (current, registered) = (Mutex::new(Some(current)), Mutex::default());
-        Ok(Self { directory, clock, process: std::process::id(), current, registered })
+        let (current, finding, registered) = (Mutex::new(Some(current)), Mutex::default(), Mutex::default());
+        Ok(Self { directory, clock, process: std::process::id(), current, finding, registered })
     }
 
     /// Lets go of what is read, as soon as no snapshot is open.
@@ -152,15 +154,19 @@ impl LiveReader {
     /// process has the database's lock and lets nobody read within five seconds; those of joining another `live`; those of
     /// recovering.
     pub fn begin(&self) -> Result<PinnedLive> {
-        let mut current = self.current.lock();
-        let joined = &current.as_ref().ok_or_else(closed)?.joined;
+        self.begin_in_open().transpose().unwrap_or_else(|| self.begin_in_newest())
+    }
+
+    /// The same in what is read already; `None` if that was closed.
+    fn begin_in_open(&self) -> Result<Option<PinnedLive>> {
+        let joined = self.joined()?;
+        if self.is_open(&joined) { joined.begin_if_kept() } else { Ok(None) }
+    }
+
+    /// Whether a snapshot begins in `joined` without a look at anything else.
+    fn is_open(&self, joined: &JoinedLive) -> bool {
         // A forked process is told so.
-        if (joined.live().is_open() || std::process::id() != self.process)
-            && let Some(pinned) = joined.begin_if_kept()?
-        {
-            return Ok(pinned);
-        }
-        self.begin_in_newest(&mut current)
+        joined.live().is_open() || std::process::id() != self.process
     }
 
     /// What the pin of a snapshot takes.
@@ -176,7 +182,12 @@ impl LiveReader {
 
     /// Begins in what is found now; what was read before was closed.
     #[cold]
-    fn begin_in_newest(&self, current: &mut Option<Current>) -> Result<PinnedLive> {
+    fn begin_in_newest(&self) -> Result<PinnedLive> {
+        let _finding = self.finding.lock();
+        // Somebody else may have found it.
+        if let Some(pinned) = self.begin_in_open()? {
+            return Ok(pinned);
+        }
         if self.directory.is_replaced()? {
             let path = self.directory.location().display();
             let text = format!(
@@ -186,14 +197,18 @@ impl LiveReader {
         }
         let mut busy = None;
         for _ in 0..=LOOKS {
-            match attempt(&self.directory, &self.clock, current.as_ref())? {
-                Attempt::Done(next) => *current = Some(next),
+            let mut current = self.current.lock().clone().ok_or_else(closed)?;
+            match attempt(&self.directory, &self.clock, Some(&current))? {
+                Attempt::Done(next) => {
+                    current = next.clone();
+                    // Not of one that was closed meanwhile.
+                    *self.current.lock().as_mut().ok_or_else(closed)? = next;
+                }
                 Attempt::Same => {}
                 Attempt::Busy(error) => busy = Some(error),
             }
-            let joined = &current.as_ref().ok_or_else(closed)?.joined;
             // Also where nothing else can be read yet: as long as another snapshot keeps it.
-            if let Some(pinned) = joined.begin_if_kept()? {
+            if let Some(pinned) = current.joined.begin_if_kept()? {
                 return Ok(pinned);
             }
             wait_a_moment();
@@ -203,12 +218,20 @@ impl LiveReader {
 }
 
 impl SharedReadable for LiveReader {
-    fn register(&self) -> Timestamp {
-        let begun = self.begin();
+    fn prepare(&self) -> Option<Prepared> {
+        let is_ready = self.joined().is_ok_and(|joined| self.is_open(&joined));
+        (!is_ready).then(|| Box::new(self.begin_in_newest()) as Prepared)
+    }
+
+    fn register(&self, prepared: Option<Prepared>) -> Option<Timestamp> {
+        let begun = match prepared {
+            Some(prepared) => *prepared.downcast::<Result<PinnedLive>>().expect("what this reader prepared"),
+            None => self.begin_in_open().transpose()?,
+        };
         // Without a slot nothing is read at it: the pin has the error.
         let timestamp = begun.as_ref().map_or_else(|_| self.readable(), PinnedLive::timestamp);
         *self.registered.lock() = Some(begun);
-        timestamp
+        Some(timestamp)
     }
 
     fn readable(&self) -> Timestamp {

@@ -211,12 +211,10 @@ impl Timeline {
         begun: Option<Duration>,
         pin: impl FnOnce(Timestamp) -> P,
     ) -> (Timestamp, P) {
-        let newest = || match (access, &self.readable) {
-            // Nobody can build on a commit here.
-            (_, Readable::Shared(shared)) => self.register(&**shared),
-            (Access::Read, _) => self.readable(),
+        let newest = || match access {
+            Access::Read => self.readable(),
             // Not beyond the ceiling: what a bulk load could not make durable is nobody's to build on.
-            (Access::Write, _) => self.published().min(self.ceiling()),
+            Access::Write => self.published().min(self.ceiling()),
         };
         let early = planted(Bug::BeginOutsideRegistry).then(|| {
             let early = newest();
@@ -224,9 +222,15 @@ impl Timeline {
             thread::yield_now();
             early
         });
-        let mut registry = self.registry.lock();
-        // Loaded inside the lock: see the registry's proof.
-        let timestamp = early.unwrap_or_else(newest);
+        let (mut registry, timestamp) = match &self.readable {
+            // Nobody can build on a commit here.
+            Readable::Shared(shared) => self.register(&**shared),
+            Readable::Published | Readable::Durable(_) => {
+                let registry = self.registry.lock();
+                // Loaded inside the lock: see the registry's proof.
+                (registry, early.unwrap_or_else(newest))
+            }
+        };
         registry.enter(timestamp, access);
         if let Some(begun) = begun {
             registry.note_begun(timestamp, begun);
@@ -273,12 +277,17 @@ impl Timeline {
         Ok(pin())
     }
 
-    /// Announces a snapshot to the process that writes. With the registry locked.
+    /// Announces a snapshot to the process that writes, with the registry locked, after what had to be waited for.
     #[cold]
-    fn register(&self, shared: &dyn SharedReadable) -> Timestamp {
-        let timestamp = shared.register();
-        self.published.fetch_max(timestamp.0, Ordering::AcqRel);
-        timestamp
+    fn register(&self, shared: &dyn SharedReadable) -> (MutexGuard<'_, Registry>, Timestamp) {
+        loop {
+            let prepared = shared.prepare();
+            let registry = self.registry.lock();
+            if let Some(timestamp) = shared.register(prepared) {
+                self.published.fetch_max(timestamp.0, Ordering::AcqRel);
+                return (registry, timestamp);
+            }
+        }
     }
 
     /// Ends a snapshot; whether the oldest open one moved.
@@ -299,6 +308,7 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::timeline::shared_readable::Prepared;
     use evergraph_graph::timestamp::Timestamp as T;
 
     #[test]
@@ -346,5 +356,41 @@ mod tests {
         assert!(!timeline.end_at(T(90), Access::Read, Some(Duration::ZERO)), "another one is older");
         assert_eq!(timeline.registry().oldest_reader(), Some((T(5), Duration::ZERO)));
         assert_eq!(timeline.registry().len(), (4, 0));
+    }
+
+    /// What another process says: closed when the first snapshot has prepared itself.
+    #[derive(Debug, Default)]
+    struct ClosedOnce {
+        timeline: std::sync::OnceLock<std::sync::Weak<Timeline>>,
+        prepared: AtomicU64,
+    }
+
+    impl SharedReadable for ClosedOnce {
+        fn prepare(&self) -> Option<Prepared> {
+            let timeline = self.timeline.get().and_then(std::sync::Weak::upgrade).expect("it is open");
+            // Of another thread, as a snapshot that ends.
+            let ends = std::thread::spawn(move || timeline.registry().len());
+            assert_eq!(ends.join().expect("the registry is free"), (0, 0));
+            let times = self.prepared.fetch_add(1, Ordering::SeqCst) + 1;
+            Some(Box::new(T(times)))
+        }
+
+        fn register(&self, prepared: Option<Prepared>) -> Option<T> {
+            let prepared = prepared.and_then(|prepared| prepared.downcast::<T>().ok());
+            prepared.map(|prepared| *prepared).filter(|prepared| *prepared > T(1))
+        }
+
+        fn readable(&self) -> T {
+            T::ZERO
+        }
+    }
+
+    #[test]
+    fn what_another_process_says_is_waited_for_without_the_registry_and_until_it_holds() {
+        let shared = Arc::new(ClosedOnce::default());
+        let timeline = Arc::new(Timeline::new(T::ZERO, Readable::Shared(shared.clone())));
+        shared.timeline.set(Arc::downgrade(&timeline)).expect("it is set once");
+        assert_eq!(timeline.begin(Access::Read, |timestamp| timestamp), (T(2), T(2)));
+        assert_eq!(timeline.registry().len(), (1, 0));
     }
 }

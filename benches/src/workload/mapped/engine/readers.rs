@@ -1,7 +1,7 @@
 //! Readers: other processes that read the database while this one writes it.
 //!
 //! ```text
-//! begin      a snapshot begun and dropped, in a reading process
+//! begin      a snapshot begun and dropped, in a reading process; while this one writes, and while nobody does
 //! visible    from a commit's return here to the first snapshot there that shows it
 //! commits    by one process: alone, beside processes that run a kernel again and again, and alone again
 //! kernel     PageRank there beside PageRank here, several times in turn
@@ -80,10 +80,11 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     let folder = work.folder_for("readers")?;
     let database = create(EngineKind::Mapped, folder.path(), Durability::Sync)?;
     load(&database, 0, work.plan.vertices(), warm)?;
-    begins(work, folder.path())?;
+    begins(work, folder.path(), ("begin", "a snapshot in another process"))?;
     visibility(work, &database, folder.path(), rest)?;
     kernels(work, &database, folder.path())?;
     database.close()?;
+    begins(work, folder.path(), ("begin_alone", "a snapshot where nobody writes"))?;
     for readers in READERS {
         commits(work, warm, rest, readers)?;
     }
@@ -91,12 +92,12 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     Ok(())
 }
 
-fn begins(work: &mut Work<'_>, path: &Path) -> Result<()> {
+fn begins(work: &mut Work<'_>, path: &Path, (name, title): (&str, &str)) -> Result<()> {
     let mut reader = Reader::start(path)?;
     let count = work.plan.questions as u32;
     let samples =
         (0..work.plan.rounds).map(|_| reader.ask(&Request::Begin(count))).collect::<Result<Vec<f64>>>()?;
-    let heading = Heading::new("mapped_engine.readers.begin", "a snapshot in another process", Unit::Seconds);
+    let heading = Heading::new(format!("mapped_engine.readers.{name}"), title, Unit::Seconds);
     work.add(&heading, &samples);
     Ok(())
 }

@@ -78,6 +78,26 @@ impl<T> EventQueue<T> {
     }
 }
 
+/// Counts how often something wakes it.
+#[cfg(test)]
+#[derive(Default)]
+pub struct CountingBell(evergraph_storage::sync::Mutex<u32>);
+
+#[cfg(test)]
+impl CountingBell {
+    /// How often it was rung since this was asked last.
+    pub fn rung(&self) -> u32 {
+        std::mem::take(&mut *self.0.lock())
+    }
+}
+
+#[cfg(test)]
+impl std::task::Wake for CountingBell {
+    fn wake(self: std::sync::Arc<Self>) {
+        *self.0.lock() += 1;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

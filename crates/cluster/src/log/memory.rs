@@ -9,6 +9,8 @@
 //! Time stands still until [`MemoryLog::advance_to`]. The same seed, the same calls in the same order and the same times give
 //! the same log, the same answers and the same errors.
 //!
+//! A node in a thread of its own connects with a waker ([`MemoryLog::connect_waking`]), and sleeps until that rings.
+//!
 //! Faults by chance are those that a log may have while it keeps to [`SharedLog`]. What no log may do is done on demand:
 //! [`MemoryLog::lose_suffix`], [`MemoryLog::restore`].
 
@@ -19,6 +21,7 @@ use crate::seeded::{EventQueue, OneIn, SeededChance};
 use evergraph_storage::sync::Mutex;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::Duration;
 
 /// How long a client waits for an answer, before it answers itself that nobody knows.
@@ -102,6 +105,16 @@ struct LogState {
 struct Client {
     answers: VecDeque<LogAnswer>,
     stream: Option<Stream>,
+    waker: Option<Waker>,
+}
+
+impl Client {
+    /// Something has come for it.
+    fn wake(&self) {
+        if let Some(waker) = &self.waker {
+            waker.wake_by_ref();
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -131,6 +144,10 @@ enum LogEvent {
         client: u64,
         answer: LogAnswer,
     },
+    /// What a stream did not show is there now.
+    Shown {
+        client: u64,
+    },
 }
 
 impl MemoryLog {
@@ -154,10 +171,21 @@ impl MemoryLog {
     /// One more connection.
     #[must_use]
     pub fn connect(&self) -> MemoryLogClient {
+        self.connect_client(Client::default())
+    }
+
+    /// The same, of a node that sleeps: `waker` is woken when there is an answer, a message, or the end of a stream. It must not
+    /// reach the log.
+    #[must_use]
+    pub fn connect_waking(&self, waker: Waker) -> MemoryLogClient {
+        self.connect_client(Client { waker: Some(waker), ..Client::default() })
+    }
+
+    fn connect_client(&self, connected: Client) -> MemoryLogClient {
         let mut state = self.state.lock();
         state.clients_connected += 1;
         let client = state.clients_connected;
-        state.clients.insert(client, Client::default());
+        state.clients.insert(client, connected);
         MemoryLogClient { state: Arc::clone(&self.state), client }
     }
 
@@ -246,6 +274,7 @@ impl LogState {
         match event {
             LogEvent::Append { message, waiting } => {
                 let position = self.put(message);
+                self.clients.values().for_each(Client::wake);
                 if let Some((client, id)) = waiting {
                     let at = at + self.delay();
                     self.plan_answer(at, client, LogAnswer::Append { id, result: Ok(position) });
@@ -263,6 +292,12 @@ impl LogState {
             LogEvent::Answer { client, answer } => {
                 if let Some(client) = self.clients.get_mut(&client) {
                     client.answers.push_back(answer);
+                    client.wake();
+                }
+            }
+            LogEvent::Shown { client } => {
+                if let Some(client) = self.clients.get(&client) {
+                    client.wake();
                 }
             }
         }
@@ -276,6 +311,15 @@ impl LogState {
         position
     }
 
+    /// A message does not come yet. Whoever asks again sees it; whoever sleeps is woken a little later.
+    fn hide(&mut self, client: u64, hidden: Option<LogMessage>) -> Option<LogMessage> {
+        if hidden.is_some() && self.client(client).waker.is_some() {
+            let at = self.now + self.delay();
+            self.events.plan(at, LogEvent::Shown { client });
+        }
+        None
+    }
+
     fn client(&mut self, client: u64) -> &mut Client {
         self.clients.get_mut(&client).expect("a client is there until it is dropped")
     }
@@ -285,6 +329,7 @@ impl LogState {
             // One that has failed already says why.
             if let Some(Stream::At(_)) = client.stream {
                 client.stream = Some(Stream::Broken(unavailable("the connection broke")));
+                client.wake();
             }
         }
     }
@@ -397,7 +442,8 @@ impl SharedLog for MemoryLogClient {
             return Err(unavailable("the connection broke"));
         }
         let is_hidden = state.chance.happens(faults.lag);
-        let next = state.kept.messages.range(at..).next().filter(|_| !is_hidden).map(message_of);
+        let next = state.kept.messages.range(at..).next().map(message_of);
+        let next = if is_hidden { state.hide(self.client, next) } else { next };
         let goes_on = next.as_ref().map_or(at, |message| message.position.next());
         state.client(self.client).stream = Some(Stream::At(goes_on));
         Ok(next)
@@ -413,6 +459,7 @@ impl Drop for MemoryLogClient {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::seeded::CountingBell;
 
     const DELAYED: LogFaults = LogFaults {
         delay_max: Duration::from_millis(20),
@@ -641,6 +688,28 @@ mod tests {
         client.append(AppendId(3), bytes("c"));
         assert_eq!(texts(&log), ["a", "c"]);
         assert_eq!(positions(&mut client), [(1, Some(1)), (2, Some(2)), (3, Some(2))]);
+    }
+
+    #[test]
+    fn a_node_that_sleeps_is_woken_for_everything_that_comes() {
+        let faults = LogFaults { lag: OneIn(1), ..DELAYED };
+        let log = MemoryLog::new(6, faults);
+        let bell = Arc::new(CountingBell::default());
+        let mut client = log.connect_waking(Waker::from(Arc::clone(&bell)));
+        client.read_from(LogPosition(1), LogPosition::START);
+        assert_eq!((client.next_message(), log.next_event_at()), (Ok(None), None), "nothing is hidden");
+        log.connect().append(AppendId(1), bytes("a"));
+        log.advance_to(Duration::from_millis(40));
+        assert_eq!(bell.rung(), 1, "a message of somebody else");
+        assert_eq!(client.next_message(), Ok(None), "it is not shown yet");
+        log.advance_to(Duration::from_millis(60));
+        assert_eq!(bell.rung(), 1, "it is now");
+        log.set_faults(LogFaults::default());
+        assert_eq!(read(&mut client).len(), 1);
+        client.append(AppendId(2), bytes("b"));
+        assert_eq!(bell.rung(), 2, "a message and an answer");
+        log.cut();
+        assert_eq!(bell.rung(), 1, "the stream has ended");
     }
 
     #[test]

@@ -8,6 +8,8 @@
 //!
 //! Time stands still until [`MemoryNetwork::advance_to`]. The same seed, the same calls in the same order and the same times
 //! give the same deliveries. Frames that are under way at once come in any order, if they may be delayed at all.
+//!
+//! A node in a thread of its own connects with a waker ([`MemoryNetwork::connect_waking`]), and sleeps until that rings.
 
 use crate::record_id::NodeId;
 use crate::remote::question::CONTENT_BYTES_MAX;
@@ -17,6 +19,7 @@ use crate::transport::interface::{ReceivedFrame, SendError, Transport};
 use evergraph_storage::sync::Mutex;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::Duration;
 
 /// What goes wrong by chance, and how often. By default nothing does, and everything comes at once.
@@ -75,6 +78,7 @@ struct Inbox {
     /// `None`: the node is down.
     connection: Option<u64>,
     frames: VecDeque<(NodeId, Arc<[u8]>)>,
+    waker: Option<Waker>,
 }
 
 impl MemoryNetwork {
@@ -98,11 +102,21 @@ impl MemoryNetwork {
     /// Connects a node, in place of its connection before: what that had not taken is gone.
     #[must_use]
     pub fn connect(&self, node: NodeId) -> MemoryTransport {
+        self.connect_node(node, None)
+    }
+
+    /// The same, of a node that sleeps: `waker` is woken when a frame comes. It must not reach the network.
+    #[must_use]
+    pub fn connect_waking(&self, node: NodeId, waker: Waker) -> MemoryTransport {
+        self.connect_node(node, Some(waker))
+    }
+
+    fn connect_node(&self, node: NodeId, waker: Option<Waker>) -> MemoryTransport {
         let mut state = self.state.lock();
         state.disconnect(node);
         state.connections += 1;
         let connection = state.connections;
-        let inbox = Inbox { connection: Some(connection), frames: VecDeque::new() };
+        let inbox = Inbox { connection: Some(connection), frames: VecDeque::new(), waker };
         state.inboxes.insert(node, inbox);
         MemoryTransport { state: Arc::clone(&self.state), node, connection }
     }
@@ -147,7 +161,10 @@ impl NetworkState {
         let is_cut = self.cut.contains(&route);
         let inbox = self.inboxes.get_mut(&route.1).filter(|inbox| inbox.connection.is_some() && !is_cut);
         match inbox {
-            Some(inbox) => inbox.frames.push_back((route.0, bytes)),
+            Some(inbox) => {
+                inbox.frames.push_back((route.0, bytes));
+                inbox.waker.iter().for_each(Waker::wake_by_ref);
+            }
             None => self.leave(route),
         }
     }
@@ -162,7 +179,7 @@ impl NetworkState {
     /// The node is down: what it had not taken is gone.
     fn disconnect(&mut self, node: NodeId) {
         let Some(inbox) = self.inboxes.get_mut(&node) else { return };
-        inbox.connection = None;
+        (inbox.connection, inbox.waker) = (None, None);
         let gone = std::mem::take(&mut inbox.frames);
         gone.into_iter().for_each(|(from, _)| self.leave((from, node)));
     }
@@ -236,6 +253,7 @@ mod tests {
     use super::*;
     use crate::record_id::Author;
     use crate::remote::question::{Answer, QuestionId};
+    use crate::seeded::CountingBell;
 
     const A: NodeId = NodeId(1);
     const B: NodeId = NodeId(2);
@@ -273,6 +291,23 @@ mod tests {
         let Frame::Forget(id) = frame(7) else { panic!("an id") };
         let large = Frame::Answer(Answer { id, answered: vec![0; CONTENT_BYTES_MAX + 1] });
         assert_eq!(a.send(B, &large), Err(SendError::TooLarge));
+    }
+
+    #[test]
+    fn a_node_that_sleeps_is_woken_for_each_frame() {
+        let faults = NetworkFaults { delay_max: ms(10), ..NetworkFaults::default() };
+        let network = MemoryNetwork::new(1, faults, 99);
+        let bell = Arc::new(CountingBell::default());
+        let mut b = network.connect_waking(B, Waker::from(Arc::clone(&bell)));
+        let mut a = network.connect(A);
+        a.send(B, &frame(1)).unwrap();
+        b.send(A, &frame(2)).unwrap();
+        network.advance_to(ms(10));
+        assert_eq!((bell.rung(), received(&mut b)), (1, vec![1]));
+        a.send(B, &frame(3)).unwrap();
+        drop(b);
+        network.advance_to(ms(20));
+        assert_eq!(bell.rung(), 0, "it is down");
     }
 
     #[test]

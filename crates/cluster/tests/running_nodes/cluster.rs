@@ -1,4 +1,6 @@
 //! Cluster: three nodes in threads of their own, on a log and a network in memory, with stores of the memory engine.
+//!
+//! Nothing wakes a node but what comes to it and its own timers: one that overlooks either stands still.
 
 use evergraph_cluster::certification::certifier::CertifierLimits;
 use evergraph_cluster::key_hash::graph_salt::GraphSalt;
@@ -35,7 +37,6 @@ use evergraph_storage::sync::Mutex;
 use evergraph_storage::sync::thread::{JoinHandle, spawn};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::task::Waker;
 use std::time::Duration;
 
 pub type Partition = StorePartition<MemoryEngine>;
@@ -46,7 +47,7 @@ const NODES: u16 = 3;
 pub const PARTITIONS: u16 = 6;
 /// How long readers wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How often time goes on for log and network, and every node looks whether they have something.
+/// How often time goes on for log and network.
 const TICK: Duration = Duration::from_micros(300);
 
 pub fn partitions() -> PartitionCount {
@@ -111,28 +112,28 @@ impl RunningNode {
         clock: &Arc<SystemClock>,
         (log, network): (&MemoryLog, &MemoryNetwork),
         wrongs: &Wrongs,
-    ) -> (Self, Waker) {
+    ) -> Self {
         let clock: Arc<dyn Clock> = Arc::<SystemClock>::clone(clock);
         let (author, first) = (Author { node: NodeId(node), incarnation: 0 }, first_state());
         let kept: Vec<_> = first.tables().placement().kept_by(author.node).collect();
         let applied = first.certifier().digests().clone();
         let start = NodeStart { author, nonce: 5 + u64::from(node) };
         let (limits, applier) = (PackerLimits::default(), Applier::new(first));
-        let mut on_log = NodeLoop::new(start, address(node), limits, applier, log.connect());
+        let bell = NodeBell::<Node>::new();
+        let log = log.connect_waking(bell.waker());
+        let mut on_log = NodeLoop::new(start, address(node), limits, applier, log);
         for (partition, _) in kept {
             on_log.keep(partition, open(partition)).unwrap();
         }
-        let bell = NodeBell::<Node>::new();
-        let waker = bell.waker();
         let options = AnswerWorkersOptions { threads: 2, ..AnswerWorkersOptions::default() };
-        let workers = AnswerWorkers::start("node", options, Arc::clone(&clock), waker.clone()).unwrap();
-        let transport = network.connect(author.node);
+        let workers = AnswerWorkers::start("node", options, Arc::clone(&clock), bell.waker()).unwrap();
+        let transport = network.connect_waking(author.node, bell.waker());
         let peers = PeerLoop::new(author, PeerOptions::default(), &applied, transport, workers);
         let readers = peers.readers().clone();
         let owned = OwnedNode::new(on_log, peers, Box::new(Listener(Arc::clone(wrongs))));
         let tables = owned.tables().clone();
         let thread = bell.start("node", clock, owned).unwrap();
-        (Self { thread, readers, tables }, waker)
+        Self { thread, readers, tables }
     }
 
     /// The graph as of everything that the node has applied.
@@ -146,6 +147,20 @@ impl RunningNode {
             let map = Arc::<TablesMoment>::clone(&moment);
             return (moment, RemoteSnapshot::new(timestamp, map, asker, limits));
         }
+    }
+
+    /// Merges as much as nobody reads any more.
+    pub fn merge(&self) {
+        let merge = |node: &mut Node, _: Duration| {
+            let stores = node.node().applier().stores();
+            stores.for_each(|(_, store)| store.opened().store().engine().merge_everything());
+        };
+        self.thread.handle().call(merge).unwrap();
+    }
+
+    /// The newest message that it has applied.
+    pub fn applied(&self) -> LogPosition {
+        self.tables.newest().seen().position
     }
 }
 
@@ -167,14 +182,13 @@ impl Cluster {
         let (log, network) = (Arc::new(MemoryLog::new(seed, faults)), MemoryNetwork::new(seed, delays, 1000));
         let wrongs = Wrongs::default();
         let started = (0..NODES).map(|node| RunningNode::start(node, &clock, (&log, &network), &wrongs));
-        let (nodes, wakers): (Vec<_>, Vec<_>) = started.unzip();
+        let nodes = started.collect();
         let (ends, ended) = channel();
         let (of_ticks, log_of_ticks) = (Arc::clone(&clock), Arc::clone(&log));
         let pass = move || {
             while ended.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
                 log_of_ticks.advance_to(of_ticks.now());
                 network.advance_to(of_ticks.now());
-                wakers.iter().for_each(Waker::wake_by_ref);
             }
         };
         let ticks = spawn("time", pass).unwrap();

@@ -92,6 +92,11 @@ impl Judge {
         self.graphs.insert(commit.timestamp, Arc::new(self.graph.clone()));
     }
 
+    /// Transactions that have committed or were refused.
+    pub fn decided(&self) -> usize {
+        self.commits.len() + self.refused
+    }
+
     /// The graph that a snapshot sees, in what was read.
     pub fn graph_at(&self, at: Timestamp) -> Arc<Shown> {
         assert!(at <= self.state.seen().position.end(), "{at} was not read");

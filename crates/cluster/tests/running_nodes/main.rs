@@ -3,7 +3,8 @@
 //! ```text
 //! cluster        nodes, each a thread and its workers; a thread for which time passes, for log and network
 //! judge          reads the log by itself: the graph after each commit
-//! reads          what any node reads of all partitions at S is the graph at S
+//! reads          what any node reads of all partitions at S is the graph at S, while commits and merges go on
+//! writer         transactions that fit the graph, by hand: each is decided before the next
 //! transactions   coordinators of all nodes: what they read, committed and were refused is right in the order of the log
 //! ```
 //!
@@ -21,3 +22,4 @@ mod script;
 #[allow(dead_code, reason = "other tests use more of it")]
 mod shown;
 mod transactions;
+mod writer;

@@ -3,7 +3,9 @@
 use crate::cluster::{Cluster, Partition, open};
 use crate::judge::Judge;
 use crate::shown::Shown;
+use crate::writer::{CONTENDED, Writer};
 use evergraph_cluster::digest::{LogDigest, SeenLog};
+use evergraph_cluster::log::memory::LogFaults;
 use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::node::answer_workers::{AnswerWorkers, AnswerWorkersOptions};
 use evergraph_cluster::node::answering::{AnswerQuestions, AskedQuestion};
@@ -15,6 +17,7 @@ use evergraph_cluster::remote::remote_view::RemoteView;
 use evergraph_cluster::remote::view_answer::ViewAnswer;
 use evergraph_cluster::remote::view_asking::{PartitionAsker, ask_all};
 use evergraph_cluster::remote::view_question::{ViewQuestion, ViewQuestions};
+use evergraph_cluster::seeded::OneIn;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, PartitionId};
 use evergraph_storage::index::directory::{IndexDirectory, Indexes};
@@ -23,6 +26,7 @@ use evergraph_storage::snapshot::reader::Reader;
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::transaction::writes::Writes;
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
 use std::task::Waker;
 use std::time::Duration;
 
@@ -34,6 +38,11 @@ const LIMITS: [RemoteLimits; 2] = [
     RemoteLimits { answer_bytes_max: 4 << 20, kept_bytes_max: 64 << 20 },
 ];
 
+/// How often the graph is read while somebody writes.
+const READS: usize = 40;
+/// Transactions that are written meanwhile, each time.
+const WRITES_PER_READ: usize = 3;
+
 /// Reads the whole graph on a node, and compares it with what the log says.
 pub fn read(cluster: &Cluster, judge: &mut Judge, round: usize) {
     let (moment, snapshot) = cluster.nodes[round % 3].snapshot(LIMITS[round % 2]);
@@ -43,6 +52,47 @@ pub fn read(cluster: &Cluster, judge: &mut Judge, round: usize) {
     judge.read(&cluster.log);
     let at = moment.seen().position;
     assert_eq!(shown, *judge.graph_at(at.end()), "node {} at message {at}", round % 3);
+}
+
+#[test]
+fn every_node_reads_the_graph_as_of_any_moment_while_commits_go_on() {
+    let faults = LogFaults {
+        delay_max: Duration::from_millis(3),
+        doubled: OneIn(20),
+        lag: OneIn(5),
+        cut: OneIn(80),
+        ..LogFaults::default()
+    };
+    let cluster = Cluster::start(1, faults);
+    let (mut judge, mut writer) = (Judge::new(), Writer::new(&cluster, 2));
+    let (reads, begun) = sync_channel(1);
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(move || {
+            begun.iter().for_each(|()| (0..WRITES_PER_READ).for_each(|_| writer.write()));
+        });
+        for round in 0..READS {
+            reads.send(()).expect("somebody writes");
+            read(&cluster, &mut judge, round);
+            cluster.nodes[round % 3].merge();
+        }
+        drop(reads);
+        writing.join().expect("somebody writes");
+    });
+    judge.read(&cluster.log);
+    assert_eq!(judge.commits.len(), READS * WRITES_PER_READ);
+    assert_eq!(judge.refused, judge.commits.len() / CONTENDED);
+    nodes_come_to_rest(&cluster, judge.state.seen().position);
+    (0..3).for_each(|round| read(&cluster, &mut judge, round));
+}
+
+/// Nobody writes or reads any more: all nodes come to the end of the log, and keep nothing before it.
+fn nodes_come_to_rest(cluster: &Cluster, end: LogPosition) {
+    cluster.wait_until("a node does not come to the end of the log", || {
+        cluster.nodes.iter().all(|node| node.applied() >= end)
+    });
+    cluster.wait_until("a node keeps what nobody reads", || {
+        cluster.nodes.iter().all(|node| node.readers.horizon() >= end)
+    });
 }
 
 /// Asks one partition through its workers.

@@ -338,7 +338,7 @@ fn play(seed: u64, work: Work, bug: Option<Bug>) -> std::result::Result<Tally, S
     }
     let end = judge.state.seen().position;
     cluster.wait_until("a node does not come to the end of the log", || {
-        cluster.nodes.iter().all(|node| node.tables.newest().seen().position >= end)
+        cluster.nodes.iter().all(|node| node.applied() >= end)
     });
     (0..3).for_each(|node| read(&cluster, &mut judge, node));
     Ok(tally)

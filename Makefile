@@ -23,6 +23,8 @@
 #                     --replica-copies 1,50 (of LDBC's network, in the part interactive), --replica-unsynced (PostgreSQL with fsync=off); --interactive FOLDER of LDBC's interactive workload, for the parts network and interactive
 #   MAPPED_DIR        folder on persistent memory for `make bench-mapped` (default: /dev/shm, with --emulate-dax); ENGINES_FLAGS go to it, too:
 #                     --scale 20, --rounds 9, --mapped-degrees 16, --mapped-writers 1,2,4, --mapped-opening-loads 1,160
+#   CLUSTER_PARTS     of `make bench-cluster`: certify, apply, commits (default: all); ENGINES_FLAGS go to it, too:
+#                     --scale 20, --rounds 9, --cluster-nodes 2,4, --cluster-partitions 64, --cluster-transactions 1000000
 #   GAPBS_DIR         folder of GAPBS' built programs (pr, bfs, sssp, cc, bc, tc, converter), to run beside our kernels
 #   DEMO_FLAGS        passed to tools/demo-disk: --scale 21, --memory-limit 96MiB, --dir /disk/demo, --keep
 #   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...
@@ -92,7 +94,7 @@ NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 
 .DEFAULT_GOAL := help
 .PHONY: compare help demo demo-disk test check docs planted-bugs sanitizers crash fuzz kill soak bench bench-engines bench-smoke \
-    bench-disk bench-disk-peers bench-machine bench-builds bench-transactions bench-server bench-replica bench-mapped bench-python bench-gnn bench-virtuoso bench-jvm bench-queries jvm-peers build install clean toolchain linters python gremlin-drivers \
+    bench-disk bench-disk-peers bench-machine bench-builds bench-transactions bench-server bench-replica bench-mapped bench-cluster bench-python bench-gnn bench-virtuoso bench-jvm bench-queries jvm-peers build install clean toolchain linters python gremlin-drivers \
     python-package networkx-suite compare-python compare-package packages pyg wheel replica-long readers-long cluster-histories gremlin-test tinkerpop tinkerpop-server \
     differential container-test downloads site-packages
 
@@ -316,6 +318,11 @@ bench-mapped: toolchain ## Measure raw edges in mapped files, in MAPPED_DIR or i
 	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" --only mapped \
 	    --folder "$(or $(MAPPED_DIR),/dev/shm)" $(if $(MAPPED_DIR),,--emulate-dax) $(ENGINES_FLAGS)
 	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" --only mapped-engine $(ENGINES_FLAGS)
+
+bench-cluster: toolchain ## Measure what a cluster does below its queries: certification, applying the log; a single store beside it (ten minutes)
+	@echo "== the harness, as users get evergraph (the first build takes 20 minutes or more)"
+	$(Q)$(CARGO) build $(CARGO_FLAGS) $(QUIET) --profile dist --workspace --bin evergraph-benches
+	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" --only cluster $(if $(CLUSTER_PARTS),--cluster-parts $(CLUSTER_PARTS)) $(ENGINES_FLAGS)
 
 bench-machine: build ## Measure this machine alone, as `evergraph bench` does for users
 	$(Q)"$(BUILT)/release/evergraph" bench

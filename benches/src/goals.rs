@@ -108,6 +108,10 @@ pub mod baseline {
     pub const RECORDS: &str = "records";
     /// An array a property in this process.
     pub const ARRAYS: &str = "plain arrays";
+    /// A single store with the whole graph.
+    pub const ONE_STORE: &str = "one store";
+    /// What a node would have of a single store's, if copies were spread evenly and cost nothing: R/N.
+    pub const SHARE: &str = "its share";
 }
 
 const STATIC: &[&str] = &[baseline::STATIC];
@@ -330,6 +334,10 @@ pub const GOALS: &[Goal] = &[
     against("mapped_engine.readers.pagerank", &[baseline::WRITER], AtMost(1.05)),
     alone("mapped_engine.readers.memory", AtMost(33_554_432.0)),
     against("mapped_engine.readers.commits.beside_1", &[baseline::ALONE], AtLeast(0.9)),
+    alone("cluster.certify.one", AtLeast(500_000.0)),
+    against("cluster.records.*", &[baseline::SHARE], AtMost(1.2)),
+    against("cluster.bytes.*", &[baseline::SHARE], AtMost(1.3)),
+    against("cluster.memory.*", &[baseline::SHARE], AtMost(1.3)),
     against("jvm.walks.*", &["tinkergraph"], AtMost(0.2)),
     against("jvm.reached.*", &["tinkergraph"], AtMost(0.2)),
     against("jvm.scan.*", &["tinkergraph"], AtMost(0.2)),

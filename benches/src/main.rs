@@ -19,6 +19,7 @@
 //! Every answer of an engine is compared with what it should be, and a wrong one ends the run.
 
 mod ablation_plan;
+mod cluster_plan;
 mod disk_plan;
 mod edges;
 mod engine;
@@ -40,6 +41,7 @@ mod stopwatch;
 mod table;
 mod workload;
 
+use crate::cluster_plan::ClusterArguments;
 use crate::disk_plan::DiskArguments;
 use crate::engine::kind::Kind;
 use crate::graph_file::{FileGraph, GraphPath, Growth};
@@ -117,6 +119,8 @@ struct Arguments {
     replica: ReplicaArguments,
     #[command(flatten)]
     mapped: MappedArguments,
+    #[command(flatten)]
+    cluster: ClusterArguments,
 }
 
 fn main() -> ExitCode {
@@ -164,6 +168,7 @@ fn measure(arguments: &Arguments, results: &mut Results, path: &Path) -> Result<
     arguments.server.apply_to(&mut plan.server);
     arguments.replica.apply_to(&mut plan.replica);
     arguments.mapped.apply_to(&mut plan.mapped);
+    arguments.cluster.apply_to(&mut plan.cluster);
     plan.distributions.clone_from(&arguments.linkbench);
     plan.disk.distributions.clone_from(&arguments.linkbench);
     plan.walks.clone_from(&arguments.grateful_dead);

@@ -1,5 +1,6 @@
 //! Plan: how much is measured, and what every workload is given.
 
+use crate::cluster_plan::ClusterPlan;
 use crate::disk_plan::DiskPlan;
 use crate::graph_file::FileGraph;
 use crate::mapped_plan::MappedPlan;
@@ -65,6 +66,8 @@ pub enum Part {
     Mapped,
     /// The mapped engine beside the memory engine and a static array; if it is chosen.
     MappedEngine,
+    /// What a cluster does below its queries, beside a single store; if it is chosen.
+    Cluster,
 }
 
 /// How much is measured.
@@ -106,6 +109,8 @@ pub struct Plan {
     pub replica: ReplicaPlan,
     /// What is measured of stores of raw edges in mapped files.
     pub mapped: MappedPlan,
+    /// What is measured of a cluster.
+    pub cluster: ClusterPlan,
     /// What everything random follows from.
     pub seed: u64,
 }
@@ -133,6 +138,7 @@ impl Plan {
             server: ServerPlan::full(),
             replica: ReplicaPlan::full(),
             mapped: MappedPlan::full(),
+            cluster: ClusterPlan::full(),
             seed: 1,
         }
     }
@@ -152,6 +158,7 @@ impl Plan {
             server: ServerPlan::smoke(),
             replica: ReplicaPlan::smoke(),
             mapped: MappedPlan::smoke(),
+            cluster: ClusterPlan::smoke(),
             ..Self::full(11)
         }
     }

@@ -13,7 +13,8 @@ BusyError          another process or thread holds it
 CancelledError     the caller asked the call to stop
 =================  ==========================================================================
 
-``UnknownOutcomeError`` is an ``IoError``: a connection to a server was lost before the answer to a write.
+``UnknownOutcomeError`` is an ``IoError``: a connection to a server was lost before the answer to a write, or the
+server does not know whether it was written.
 ``UnknownNameWarning`` is not an error: it accompanies the results of a query.
 """
 
@@ -92,9 +93,10 @@ class TransactionClosed(ClosedError):  # noqa: N818
 
 
 class UnknownOutcomeError(IoError):
-    """A write or a commit was sent to a server, and the connection was lost before its answer came.
+    """A write or a commit was sent to a server, and it is not known whether it was written.
 
-    It may have been written. Nothing is tried again by itself: look whether it is there first.
+    The connection was lost before its answer came, or the server does not know. Nothing is tried again by itself:
+    look whether it is there first.
     """
 
 

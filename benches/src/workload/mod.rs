@@ -1,5 +1,6 @@
 //! Workloads: what is measured, a file a part; each checks the answers that it got.
 
+pub mod cluster;
 pub mod disk;
 pub mod durable;
 pub mod gapbs;

@@ -7,7 +7,7 @@ use crate::workload::disk::{
     kernels as disk_kernels, linkbench as disk_linkbench, reads as disk_reads, writes as disk_writes,
 };
 use crate::workload::{
-    durable, gapbs, in_place, interactive, lbv, linkbench, live, look_ups, mapped, packed_lists, properties,
+    cluster, durable, gapbs, in_place, interactive, lbv, linkbench, live, look_ups, mapped, packed_lists, properties,
     queries, reads, replica, server, storage, writes,
 };
 use evergraph_graph::error::Result;
@@ -40,6 +40,7 @@ pub const fn section(part: Part) -> &'static str {
         Part::Replica => "Replica",
         Part::Mapped => "Raw edges in mapped files",
         Part::MappedEngine => "The mapped engine",
+        Part::Cluster => "Cluster",
     }
 }
 
@@ -52,11 +53,11 @@ pub const fn takes_file_graphs(part: Part) -> bool {
     )
 }
 
-/// Whether a part is measured only if it is chosen: it starts servers of others, needs persistent memory or its emulation, or
-/// belongs beside one that does.
+/// Whether a part is measured only if it is chosen: it starts servers of others, needs persistent memory or its emulation,
+/// belongs beside one that does, or is about several machines.
 #[must_use]
 pub const fn is_apart(part: Part) -> bool {
-    matches!(part, Part::Replica | Part::Mapped | Part::MappedEngine)
+    matches!(part, Part::Replica | Part::Mapped | Part::MappedEngine | Part::Cluster)
 }
 
 /// Measures `part`.
@@ -89,6 +90,7 @@ pub fn measure(part: Part, work: &mut Work<'_>) -> Result<()> {
         Part::Replica => replica::measure(work),
         Part::Mapped => mapped::measure(work),
         Part::MappedEngine => mapped::engine::measure(work),
+        Part::Cluster => cluster::measure(work),
     }
 }
 

@@ -205,7 +205,11 @@ fn read_files(folder: &Path) -> Result<()> {
     visit(folder, &mut |file| fs::read(file).map(|bytes| drop(black_box(bytes))))
 }
 
-fn visit(folder: &Path, each: &mut dyn FnMut(&Path) -> std::io::Result<()>) -> Result<()> {
+/// Calls `each` with every file in a folder, and in those below it.
+///
+/// # Errors
+/// `io`.
+pub fn visit(folder: &Path, each: &mut dyn FnMut(&Path) -> std::io::Result<()>) -> Result<()> {
     for entry in fs::read_dir(folder).map_err(|error| failed(folder, &error))? {
         let path = entry.map_err(|error| failed(folder, &error))?.path();
         if path.is_dir() {

@@ -1,5 +1,6 @@
 //! Smoke: the whole harness on a small graph. Every answer is checked by the harness itself; no time is.
 
+mod cluster;
 mod mapped;
 mod network;
 mod relational;

@@ -5,7 +5,7 @@
 //! | attribute `kind` | of that kind |
 //! | no such attribute | of the kind that the status stands for |
 //! | attributes `line`, `column` | its cause is a [`TextError`] with the place in the text |
-//! | attribute `outcome` | its cause is an [`UnknownOutcome`] |
+//! | attribute `outcome`, and a kind other than `unknown` | its cause is an [`UnknownOutcome`] |
 
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_protocol::response::attributes::Attributes;
@@ -25,7 +25,7 @@ impl UnknownOutcome {
     /// Whether `error` leaves open what was done.
     #[must_use]
     pub fn is_of(error: &Error) -> bool {
-        error.cause::<Self>().is_some()
+        error.kind() == ErrorKind::Unknown || error.cause::<Self>().is_some()
     }
 
     /// `error`, of a request that may have been carried out. It is no conflict any more: nothing retries it.
@@ -33,7 +33,12 @@ impl UnknownOutcome {
         if planted(Bug::LostCommitsRetried) {
             return Error::conflict(error.to_string());
         }
-        let kind = if error.is_conflict() { ErrorKind::Io } else { error.kind() };
+        let kind = match error.kind() {
+            // Its kind and its text say so.
+            ErrorKind::Unknown => return Error::new(ErrorKind::Unknown, error.to_string()),
+            ErrorKind::Conflict => ErrorKind::Io,
+            kind => kind,
+        };
         Error::new(kind, format!("{error}; {what}")).because(Self)
     }
 }
@@ -177,5 +182,11 @@ mod tests {
         let attributes = Attributes::new().with_kind(ErrorKind::Conflict).with_unknown_outcome();
         let error = error_of(&response(500, "conflict: lost", attributes), None);
         assert!(UnknownOutcome::is_of(&error) && !error.is_conflict());
+        for attributes in [Attributes::new(), Attributes::new().with_unknown_outcome()] {
+            let error =
+                error_of(&response(500, "who knows?", attributes.with_kind(ErrorKind::Unknown)), None);
+            assert!(UnknownOutcome::is_of(&error) && error.source().is_none(), "it is said once: {error}");
+            assert_eq!((error.kind(), error.to_string()), (ErrorKind::Unknown, "who knows?".to_owned()));
+        }
     }
 }

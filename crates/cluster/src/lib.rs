@@ -29,6 +29,7 @@
 pub mod certification;
 pub mod checksum;
 pub mod digest;
+pub mod engine;
 pub mod key_hash;
 pub mod log;
 pub mod log_position;

@@ -109,6 +109,16 @@ pub enum Bug {
     LastCopyDropped,
     /// A checkpoint has no groups.
     GroupsNotSaved,
+    /// A checkpoint has no placement keys.
+    PlacementKeysNotSaved,
+    /// A label is placed by the key of a second unique index.
+    PlacementKeyReplaced,
+    /// Vertices that a label had before its first unique index count as placed by it.
+    EarlierVerticesForgotten,
+    /// A value that a vertex gets later counts as placed.
+    ChangedValueUnlearned,
+    /// Whoever reads does not learn that a label was scattered.
+    ScatteringUnpublished,
     /// A checkpoint saves what follows from the log before its partitions.
     StateSavedFirst,
     /// A partition that is ahead of its node's checkpoint gets the same commits again.
@@ -137,6 +147,10 @@ pub enum Bug {
     WritesUnchecked,
     /// A serialisable transaction does not check what it has read.
     ReadsUnchecked,
+    /// A transaction does not see groups that it has opened itself.
+    GroupsOfBegin,
+    /// Vertex ids go back after a commit, whatever came of it.
+    UsedIdsGivenBack,
     /// Work on an answer goes on though nobody waits for it.
     ForgottenWorkGoesOn,
     /// Whoever reads does not learn of groups that the log has given a label.
@@ -153,6 +167,8 @@ pub enum Bug {
     DeadlineIgnored,
     /// The snapshot of a question that is being answered is not in use.
     AnswerUnregistered,
+    /// A reader reads a partition of its own node that has not applied its snapshot.
+    OwnPartitionUnapplied,
     /// The horizon of a node passes its own readers.
     ReadersPassed,
     /// A reader begins below what its node has told others.
@@ -199,6 +215,10 @@ pub enum Bug {
     FrameLengthUnchecked,
     /// The memory of a large frame is kept until its connection ends.
     FrameMemoryKept,
+    /// The count of a batch is taken for what has come.
+    BatchCountUnchecked,
+    /// Of a batch for which the network has no room only the first frame waits on.
+    BatchCut,
     /// A question that its asker has forgotten waits on.
     ForgetIgnored,
     /// One asker may fill the queue of questions that wait.

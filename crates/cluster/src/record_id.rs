@@ -1,6 +1,8 @@
 //! Record id: who wrote a record, and which one of theirs it is. Never given twice.
 
 use evergraph_graph::split_mix::mix;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::unknown_commit::UnknownCommit;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
@@ -24,6 +26,22 @@ pub struct RecordId {
     pub author: Author,
     /// The author's number for it: from 1 for a member, from 2^63 for one that has not joined.
     pub number: u64,
+}
+
+impl RecordId {
+    /// The transaction with this record, which reads at `since`, as long as nobody knows its outcome.
+    #[must_use]
+    pub const fn unknown_commit(self, since: Timestamp) -> UnknownCommit {
+        let Author { node, incarnation } = self.author;
+        UnknownCommit { node: node.0, incarnation, number: self.number, since }
+    }
+
+    /// The record of such a transaction.
+    #[must_use]
+    pub const fn of_unknown(commit: UnknownCommit) -> Self {
+        let author = Author { node: NodeId(commit.node), incarnation: commit.incarnation };
+        Self { author, number: commit.number }
+    }
 }
 
 // One word, so that tables of ids need no hash of their own.

@@ -19,7 +19,7 @@ use evergraph_storage::found_database::refuse_lost_manifest;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::open::OpenOptions;
-use evergraph_storage::store::{ReaderParts, Store, StoreOptions};
+use evergraph_storage::store::{SharedParts, Store, StoreOptions};
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use evergraph_storage::timeline::shared_readable::SharedReadable;
 use evergraph_storage::unfinished_directory::is_unfinished;
@@ -83,10 +83,9 @@ pub fn open_reader(directory: Arc<dyn Directory>, options: &OpenOptions) -> Resu
     let timeline = Timeline::new(Timestamp::ZERO, Readable::Shared(shared)).with_clock(clock);
     let of_writer = Arc::clone(&reader);
     let budget = Arc::new(MemoryBudget::new(memory_limit_bytes));
-    let store = Store::assemble_reader(ReaderParts {
+    let parts = SharedParts {
         engine: Arc::new(AnyEngine::Reader(Box::new(MappedReader::new(reader, &budget)))),
         timeline: Arc::new(timeline),
-        writer: Arc::new(move || of_writer.writer()),
         budget,
         random,
         options: StoreOptions {
@@ -97,8 +96,8 @@ pub fn open_reader(directory: Arc<dyn Directory>, options: &OpenOptions) -> Resu
             transaction_bytes_max: options.transaction_bytes_max,
             stall_max: options.stall_max,
         },
-    });
-    Ok(OpenReader { store })
+    };
+    Ok(OpenReader { store: Store::assemble_reader(parts, Arc::new(move || of_writer.writer())) })
 }
 
 /// The engine of the database in `directory`. Nothing is locked.

@@ -7,13 +7,14 @@ use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, Ve
 use evergraph_graph::index::IndexId;
 use evergraph_graph::look_up::OrderedMatches;
 use evergraph_graph::newest::{NewestEdges, Stamped};
+use evergraph_graph::next_reads::NextReads;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_mapped_engine::view::mapped_view::MappedView;
 use evergraph_memory_engine::view::MemoryView;
 use evergraph_storage::index::entry_bound::EntryBound;
 use evergraph_storage::index::index_item::IndexItem;
-use evergraph_storage::view::{GroupBits, IndexAnswer, IndexSize, NextReads, View};
+use evergraph_storage::view::{GroupBits, IndexAnswer, IndexSize, View};
 
 /// An engine as a snapshot sees it. What has a default in [`View`] is forwarded too: engines do better.
 #[derive(Debug)]
@@ -91,6 +92,11 @@ impl View for AnyView<'_> {
     #[inline]
     fn vertex_property_map(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>> {
         with_view!(self, view => view.vertex_property_map(vertex))
+    }
+
+    #[inline]
+    fn is_remote(&self) -> bool {
+        with_view!(self, view => view.is_remote())
     }
 
     #[inline]

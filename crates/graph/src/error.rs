@@ -12,6 +12,7 @@
 //! | `limit` | a stated limit was reached: wait, or raise it | 6 |
 //! | `io` | the operating system refused; after a failed write the outcome may be unknown | 7 |
 //! | `busy` | another process or thread holds it | 8 |
+//! | `unknown` | nobody knows yet whether a commit has happened: learn that before it is run again | 10 |
 //! | `cancelled` | it was asked to stop | 130 |
 
 use crate::byte_size::ByteSize;
@@ -37,6 +38,9 @@ pub enum ErrorKind {
     Io,
     /// Another process or thread holds what was asked for.
     Busy,
+    /// Nobody knows yet whether a commit has happened. Nothing runs it again by itself, since that may do twice what it does. In
+    /// a cluster its cause is an [`UnknownCommit`](crate::unknown_commit::UnknownCommit), the name to ask for its outcome by.
+    Unknown,
     /// The caller asked to stop.
     Cancelled,
 }
@@ -51,6 +55,7 @@ impl ErrorKind {
         Self::Limit,
         Self::Io,
         Self::Busy,
+        Self::Unknown,
         Self::Cancelled,
     ];
 
@@ -71,6 +76,7 @@ impl ErrorKind {
             Self::Limit => "limit",
             Self::Io => "io",
             Self::Busy => "busy",
+            Self::Unknown => "unknown",
             Self::Cancelled => "cancelled",
         }
     }
@@ -86,6 +92,8 @@ impl ErrorKind {
             Self::Limit => 6,
             Self::Io => 7,
             Self::Busy => 8,
+            // 9 is what `evergraph salvage` ends with if something is missing.
+            Self::Unknown => 10,
             Self::Cancelled => 130,
         }
     }
@@ -264,6 +272,7 @@ mod tests {
     #[test]
     fn no_two_kinds_share_an_exit_code() {
         let mut codes: Vec<_> = ErrorKind::ALL.iter().map(|kind| kind.exit_code()).collect();
+        assert!(!codes.contains(&0) && !codes.contains(&1) && !codes.contains(&9), "they say something else");
         codes.sort_unstable();
         codes.dedup();
         assert_eq!(codes.len(), ErrorKind::ALL.len());

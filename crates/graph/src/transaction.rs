@@ -35,6 +35,21 @@ impl Isolation {
     }
 }
 
+/// Which commits a snapshot has at least, where several stores share one graph. A store that decides by itself always begins at
+/// its newest commit, whatever is chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum Freshness {
+    /// Those that this process has heard of: its own commits, and what it has read before. Cost: none.
+    #[default]
+    Applied,
+    /// All up to this one, which a commit or a snapshot of any process told: [`Committed::timestamp`],
+    /// [`GraphView::timestamp`]. Cost: a wait, until this process has heard of it.
+    After(Timestamp),
+    /// All that were acknowledged to anybody before. Cost: a question to the log.
+    Fresh,
+}
+
 /// How one transaction is run. What is left out is as the database was opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
@@ -45,6 +60,8 @@ pub struct TransactionOptions {
     /// conflict share it. [`Duration::MAX`] for no limit. Waiting until a commit is durable doesn't count:
     /// it has happened by then.
     pub timeout: Option<Duration>,
+    /// Which commits it sees at least. Of what isn't there in time each of its reads tells.
+    pub freshness: Freshness,
 }
 
 impl TransactionOptions {
@@ -58,6 +75,12 @@ impl TransactionOptions {
     #[must_use]
     pub fn timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
+    }
+
+    /// The same, which sees at least what `freshness` says.
+    #[must_use]
+    pub fn freshness(self, freshness: Freshness) -> Self {
+        Self { freshness, ..self }
     }
 }
 

@@ -14,6 +14,7 @@ use crate::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
 use crate::index::IndexStatistics;
 use crate::look_up::{MatchCursor, Matches, OrderedMatches, RangeCursor, ValueRange};
 use crate::newest::{NewestEdges, Stamped, rank};
+use crate::next_reads::NextReads;
 use crate::owner::Owner;
 use crate::timestamp::Timestamp;
 use crate::topology::{Projection, Topology};
@@ -166,6 +167,19 @@ pub trait GraphView: Send + Sync {
             }
         }
         Ok(())
+    }
+
+    /// Whether a read may take a message to another machine. Who has to read item by item then gathers what comes next, and
+    /// announces it ([`GraphView::ahead`]).
+    fn is_remote(&self) -> bool {
+        false
+    }
+
+    /// Says what is read next, item by item: a view of other machines asks for all of it at once, when the first item is
+    /// read; any other does nothing. What is announced need not be read, and answers are the same without it. No error:
+    /// what can't be read is told to who reads it.
+    fn ahead(&self, next: NextReads<'_>) {
+        let _ = next;
     }
 
     /// The label of each vertex; `None` if it does not exist.

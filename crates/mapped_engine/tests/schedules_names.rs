@@ -11,6 +11,7 @@ use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::id::LabelId;
 use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::transaction::Freshness;
 use evergraph_mapped_engine::arena::Arena;
 use evergraph_mapped_engine::claimed_slots::ReaderLock;
 use evergraph_mapped_engine::live::Live;
@@ -51,7 +52,7 @@ struct Reader {
 }
 
 impl SharedReadable for Reader {
-    fn prepare(&self) -> Option<Prepared> {
+    fn prepare(&self, _: Freshness) -> Option<Prepared> {
         None
     }
 

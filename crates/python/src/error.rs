@@ -9,6 +9,7 @@
 //! | `limit` | `LimitError` | |
 //! | `io` | `IoError` | `OSError` |
 //! | `busy` | `BusyError` | |
+//! | `unknown` | `UnknownOutcomeError` | `IoError` |
 //! | `cancelled` | `CancelledError` | |
 //!
 //! The classes are Python's: two bases are one line there.
@@ -28,6 +29,7 @@ fn class_name(kind: ErrorKind) -> &'static str {
         ErrorKind::Limit => "LimitError",
         ErrorKind::Io => "IoError",
         ErrorKind::Busy => "BusyError",
+        ErrorKind::Unknown => "UnknownOutcomeError",
         ErrorKind::Cancelled => "CancelledError",
         _ => "EvergraphError",
     }

@@ -32,7 +32,7 @@ impl Failure {
             ErrorKind::Conflict if !message.contains("conflict") => format!("conflict: {message}"),
             _ => message,
         };
-        let is_of_server = matches!(kind, ErrorKind::Io | ErrorKind::Corrupt);
+        let is_of_server = matches!(kind, ErrorKind::Io | ErrorKind::Corrupt | ErrorKind::Unknown);
         let attributes = Attributes::new().with_kind(kind);
         Self { status, message, attributes, is_of_server, is_full_disk: false }
     }
@@ -138,6 +138,9 @@ impl From<&Error> for Failure {
         let mut failure = Self::new(status, error.kind(), error.to_string());
         failure.is_full_disk = error.is_full_disk();
         failure.is_of_server |= failure.is_full_disk;
+        if error.kind() == ErrorKind::Unknown {
+            failure.attributes = failure.attributes.with_unknown_outcome();
+        }
         if let Some(place) = error.cause::<TextError>().and_then(|error| error.place) {
             failure.attributes = failure.attributes.with_place(place);
         }
@@ -183,6 +186,8 @@ fn cut(mut message: String) -> String {
 mod tests {
     use super::*;
     use evergraph::Database;
+    use evergraph_graph::timestamp::Timestamp;
+    use evergraph_graph::unknown_commit::UnknownCommit;
     use evergraph_query::error::LineColumn;
     use std::io;
 
@@ -208,5 +213,11 @@ mod tests {
         assert!(!conflict.is_of_server() && !wrong.is_of_server());
         let lost = Failure::of_unknown_outcome(&Error::new(ErrorKind::Io, "sync the log"));
         assert!(lost.attributes.has_unknown_outcome());
+        let commit = UnknownCommit { node: 2, incarnation: 0, number: 9, since: Timestamp(4) };
+        let unknown = Failure::from(Error::from(commit));
+        assert_eq!(unknown.status, Status::ServerError, "a driver must not send it again");
+        assert!(unknown.attributes.has_unknown_outcome() && !unknown.is_conflict() && unknown.is_of_server());
+        assert_eq!(unknown.attributes.get("kind").and_then(|kind| kind.as_str()), Some("unknown"));
+        assert!(unknown.message.contains("2.0.9@4"), "{}", unknown.message);
     }
 }

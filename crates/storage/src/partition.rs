@@ -39,7 +39,7 @@ impl<E: Engine> Store<E> {
     pub fn own_groups(&self) -> Option<OwnGroups> {
         match &self.front().log_access {
             LogAccess::Applies(partition) => Some(partition.own),
-            LogAccess::Writes(_) | LogAccess::Reads(_) => None,
+            LogAccess::Writes(_) | LogAccess::Reads(_) | LogAccess::Shared(_) => None,
         }
     }
 

@@ -24,7 +24,7 @@ use crate::snapshot::handle::Snapshot;
 use crate::sync::ArcCell;
 use crate::timeline::clock::Timeline;
 use crate::transaction::deadline::Deadline;
-use crate::transaction::front::{Counters, Front, LogAccess, WriterProcess};
+use crate::transaction::front::{Counters, Front, LogAccess, LogOfPin, WriterProcess};
 use crate::transaction::handle::Transaction;
 use crate::transaction::names::Names;
 use crate::transaction::replay::Replayed;
@@ -35,7 +35,7 @@ use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::VertexId;
 use evergraph_graph::note::OWNER_NOTE;
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_graph::transaction::{Isolation, Transaction as _, TransactionOptions};
+use evergraph_graph::transaction::{Freshness, Isolation, Transaction as _, TransactionOptions};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ pub struct Parts<E: Engine> {
     /// Time, shared with the engine.
     pub timeline: Arc<Timeline>,
     /// The log, open for the commit after the newest, or who writes it.
-    pub log: LogAccess,
+    pub log: LogAccess<E>,
     /// Names, ids and notes.
     pub replayed: Replayed,
     /// What algorithms reserve from, shared with the engine.
@@ -57,15 +57,13 @@ pub struct Parts<E: Engine> {
     pub options: StoreOptions,
 }
 
-/// The parts of a store that reads what another process writes.
-pub struct ReaderParts<E: Engine> {
+/// The parts of a store whose graph lies elsewhere.
+pub struct SharedParts<E: Engine> {
     /// Where the graph lies. It says which names there are: [`Engine::shared_catalogue`].
     pub engine: Arc<E>,
-    /// Time, shared with the engine and with the process that writes:
+    /// Time, shared with the engine and with whoever writes:
     /// [`Readable::Shared`](crate::timeline::clock::Readable::Shared).
     pub timeline: Arc<Timeline>,
-    /// The process that writes, if it is known: another one in the course of time.
-    pub writer: WriterProcess,
     /// What algorithms reserve from, shared with the engine.
     pub budget: Arc<MemoryBudget>,
     /// Jitter for retries and seeds for hashes.
@@ -197,20 +195,31 @@ impl<E: Engine> Store<E> {
         Ok(Self { front: Arc::new(front), retry: Arc::new(retry), options: Arc::new(options) })
     }
 
-    /// Opens what `parts` share: snapshots see each commit as soon as the process that writes lets them. Writes are
-    /// refused, naming that process. Look-ups by value read everything of their label or type, unless the engine shares their
-    /// index. Notes are not shared: there are none here.
+    /// Opens what `parts` share, to be read: snapshots see each commit as soon as the process that writes lets them. Writes are
+    /// refused, naming that process: `writer` says which, if it is known, another one in the course of time. Look-ups by value
+    /// read everything of their label or type, unless the engine shares their index. Notes are not shared: there are none here.
     ///
     /// Cost: a snapshot's begin. Nothing is read.
     #[must_use]
-    pub fn assemble_reader(parts: ReaderParts<E>) -> Self {
-        let ReaderParts { engine, timeline, writer, budget, random, options } = parts;
+    pub fn assemble_reader(parts: SharedParts<E>, writer: WriterProcess) -> Self {
+        Self::assemble_shared(parts, LogAccess::Reads(writer))
+    }
+
+    /// Opens what `parts` share, to be read and written: `log` decides all commits, for this store and others. As
+    /// [`Store::assemble_reader`] otherwise; nobody can own the graph here.
+    #[must_use]
+    pub fn assemble_coordinator(parts: SharedParts<E>, log: LogOfPin<E>) -> Self {
+        Self::assemble_shared(parts, LogAccess::Shared(log))
+    }
+
+    fn assemble_shared(parts: SharedParts<E>, log_access: LogAccess<E>) -> Self {
+        let SharedParts { engine, timeline, budget, random, options } = parts;
         let catalogue = Catalogue::default();
         let front = Front {
             fills: PendingFills::default(),
             engine,
             timeline,
-            log_access: LogAccess::Reads(writer),
+            log_access,
             names: Names::of(&catalogue),
             catalogue: ArcCell::new(Arc::new(catalogue)),
             ids: VertexIds::default(),
@@ -229,14 +238,14 @@ impl<E: Engine> Store<E> {
     /// # Errors
     /// `invalid` in a store that only reads, naming the process that writes.
     pub fn check_writable(&self) -> Result<()> {
-        self.front.log().map(drop)
+        self.front.check_writable()
     }
 
-    /// The other process that writes what is read here, if it is known now; `None` in a store that writes.
+    /// The other process that writes what is read here, if it is known now; `None` where transactions write.
     #[must_use]
     pub fn writer_process(&self) -> Option<u32> {
         match &self.front.log_access {
-            LogAccess::Writes(_) | LogAccess::Applies(_) => None,
+            LogAccess::Writes(_) | LogAccess::Applies(_) | LogAccess::Shared(_) => None,
             LogAccess::Reads(writer) => writer(),
         }
     }
@@ -262,13 +271,14 @@ impl<E: Engine> Store<E> {
 
     fn begin_until(&self, options: TransactionOptions, deadline: Deadline) -> Transaction<E> {
         let isolation = options.isolation.unwrap_or(self.options.isolation);
-        Transaction::begin(&self.front, isolation, deadline, Author::User)
+        Transaction::begin(&self.front, options.freshness, isolation, deadline, Author::User)
     }
 
     /// Begins a transaction of the owner, which may take any time. Nobody writes beside it: it needs no other isolation.
     pub(crate) fn begin_owned(&self, hold: Hold) -> Transaction<E> {
         let deadline = self.deadline(TransactionOptions::default().timeout(Duration::MAX));
-        Transaction::begin(&self.front, Isolation::Snapshot, deadline, Author::Owner(hold))
+        let author = Author::Owner(hold);
+        Transaction::begin(&self.front, Freshness::Applied, Isolation::Snapshot, deadline, author)
     }
 
     fn deadline(&self, options: TransactionOptions) -> Deadline {
@@ -279,7 +289,13 @@ impl<E: Engine> Store<E> {
     /// A snapshot of the newest readable commit: in mode `sync`, the newest durable one.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<E> {
-        Snapshot::begin(&self.front)
+        self.snapshot_with(Freshness::Applied)
+    }
+
+    /// The same, with at least what `freshness` says. If that isn't there in time, each of its reads says so.
+    #[must_use]
+    pub fn snapshot_with(&self, freshness: Freshness) -> Snapshot<E> {
+        Snapshot::begin(&self.front, freshness)
     }
 
     /// Runs `body` in a transaction and commits it. Repeats both, after a short random
@@ -362,10 +378,10 @@ impl<E: Engine> Store<E> {
         self.retry.next_u64()
     }
 
-    /// The names as of the newest commit; where another process writes, of the newest that snapshots see.
+    /// The names as of the newest commit; where the graph lies elsewhere, of the newest that snapshots see.
     #[must_use]
     pub fn catalogue(&self) -> Arc<Catalogue> {
-        if let LogAccess::Reads(_) = self.front.log_access {
+        if let LogAccess::Reads(_) | LogAccess::Shared(_) = self.front.log_access {
             // The names that others added come with a snapshot.
             drop(self.snapshot());
         }
@@ -399,10 +415,16 @@ impl<E: Engine> Store<E> {
         &self.front.timeline
     }
 
+    /// The log that this process writes, if it writes one: not in a store whose graph lies elsewhere.
+    #[must_use]
+    pub fn own_log(&self) -> Option<&Arc<Log>> {
+        self.front.own_log()
+    }
+
     /// The log.
     ///
     /// # Panics
-    /// In a store that only reads: what checkpoints, copies or follows a log is not given one.
+    /// In a store whose graph lies elsewhere: what checkpoints, copies or follows a log is not given one.
     #[must_use]
     pub fn log(&self) -> &Arc<Log> {
         self.front.own_log().expect("a store whose log is asked for was assembled with one")

@@ -17,6 +17,7 @@ use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, Ve
 use evergraph_graph::index::IndexId;
 use evergraph_graph::look_up::OrderedMatches;
 use evergraph_graph::newest::{NewestEdges, Stamped};
+use evergraph_graph::next_reads::NextReads;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 
@@ -43,27 +44,6 @@ pub struct IndexSize {
     pub bytes: u64,
     /// Bytes of files.
     pub file_bytes: u64,
-}
-
-/// What is read next of several items, one after the other: see [`View::ahead`].
-#[derive(Clone, Copy, Debug)]
-pub enum NextReads<'a> {
-    /// The label of each vertex.
-    Labels(&'a [VertexId]),
-    /// The edge types of the groups of these vertices, on each side of the direction.
-    EdgeTypes(&'a [VertexId], Direction),
-    /// How many edges each vertex has on each side of the direction: of one type, or of every type (`None`).
-    Degrees(&'a [VertexId], Option<TypeId>, Direction),
-    /// One property of each vertex.
-    VertexProperties(&'a [VertexId], KeyId),
-    /// All properties of each vertex.
-    VertexPropertyMaps(&'a [VertexId]),
-    /// Whether each edge is there.
-    Edges(&'a [EdgeId]),
-    /// One property of each edge.
-    EdgeProperties(&'a [EdgeId], KeyId),
-    /// All properties of each edge.
-    EdgePropertyMaps(&'a [EdgeId]),
 }
 
 /// An engine's graph at one timestamp.
@@ -152,6 +132,13 @@ pub trait View: Send + Sync {
         limit: usize,
         list: &mut Vec<(VertexId, u16)>,
     ) -> Result<()>;
+
+    /// Whether a read may take a message to another machine. Who has to read item by item then gathers what comes next, and
+    /// announces it ([`View::ahead`]).
+    #[inline]
+    fn is_remote(&self) -> bool {
+        false
+    }
 
     /// Says that the lists of `vertices` on a side are asked for next, one by one. An engine that reads files may read
     /// ahead what isn't in memory; one in memory does nothing. No error: what can't be read is told to who asks.

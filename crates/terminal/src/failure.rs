@@ -144,6 +144,11 @@ fn own_hint(error: &Error) -> Option<String> {
             );
         }
         ErrorKind::Conflict => return Some("nothing was changed; run it again".to_owned()),
+        ErrorKind::Unknown => {
+            return Some(
+                "it may have been written: look whether it is there before you run it again".to_owned(),
+            );
+        }
         _ => {}
     }
     for cause in error.causes() {
@@ -189,6 +194,8 @@ fn limit_for(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evergraph_graph::timestamp::Timestamp;
+    use evergraph_graph::unknown_commit::UnknownCommit;
     use evergraph_query::error::Span;
 
     #[test]
@@ -211,6 +218,16 @@ mod tests {
         assert_eq!(document["error"]["message"], "open in process 1");
         assert_eq!(document["error"]["exit_code"], 8);
         assert_eq!(document["error"]["hint"], "close it");
+    }
+
+    #[test]
+    fn a_commit_that_may_have_happened_is_not_run_again() {
+        let commit = UnknownCommit { node: 2, incarnation: 0, number: 9, since: Timestamp(4) };
+        let error = Error::from(commit);
+        let lines = to_text(&error, own_hint(&error), false);
+        assert!(lines.contains("2.0.9@4") && lines.contains("\nhint: it may have been written"), "{lines}");
+        assert!(!lines.contains("caused by"), "it is told once: {lines}");
+        assert_eq!(Failure::from(error).exit_code(), 10);
     }
 
     #[test]

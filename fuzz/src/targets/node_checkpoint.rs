@@ -14,6 +14,9 @@ use evergraph_cluster::record::message::Message;
 use evergraph_cluster::record_id::{Author, NodeId};
 use evergraph_cluster::tables::cluster_tables::ClusterTables;
 use evergraph_cluster::tables::members::Members;
+use evergraph_graph::id::{KeyId, LabelId};
+use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
+use evergraph_graph::owner::Owner;
 use evergraph_graph::partition::PartitionCount;
 
 // A catalogue's tables reach to the greatest id: 65,536 labels, types and keys at most.
@@ -45,8 +48,11 @@ fn seeds() -> Vec<Vec<u8>> {
         .collect();
     let mut state = first();
     let mut seeds = vec![encode(&state)];
+    let id = IndexId { owner: Owner::Label(LabelId(0)), key: KeyId(0), kind: IndexKind::Hash };
+    let unique = RecordBody::CreateIndex { index: IndexDefinition { id, unique: true }, touches: Vec::new() };
+    let unique = vec![Record { number: 110, body: unique }];
     // What may be asked of the tables is asked when there are names.
-    for records in [names, samples()] {
+    for records in [names, unique, samples()] {
         let seen = state.seen();
         let bytes = written(AUTHOR, &seen, &records);
         let message = Message::decode(&bytes).expect("what was written reads back");

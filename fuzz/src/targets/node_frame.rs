@@ -30,8 +30,11 @@ fn seeds() -> Vec<Vec<u8>> {
         Frame::Heartbeat(Heartbeat { applied: at, oldest: LogPosition(6), needed_from: LogPosition(5) }),
         Frame::Forget(id),
     ];
+    let batched = frames.iter().filter(|frame| frame.is_batchable()).cloned();
+    let batch = Frame::Batch(batched.collect());
     let mut seeds: Vec<_> = frames.iter().map(Frame::encode).collect();
     seeds.push(seeds.concat());
+    seeds.push(batch.encode());
     seeds
 }
 

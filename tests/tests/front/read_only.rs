@@ -8,7 +8,7 @@ use evergraph_graph::error::ErrorKind;
 use evergraph_graph::index::IndexKind;
 use evergraph_graph::look_up::{MatchCursor, Matches};
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_graph::transaction::Transaction as _;
+use evergraph_graph::transaction::{Freshness, Transaction as _};
 use evergraph_graph::value::Value;
 use evergraph_graph::view::{GraphView as _, VertexCursor};
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
@@ -19,10 +19,10 @@ use evergraph_storage::log::options::Durability;
 use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::open::{OpenOptions, OpenStore};
 use evergraph_storage::snapshot::handle::Snapshot;
-use evergraph_storage::store::{ReaderParts, Store, StoreOptions};
+use evergraph_storage::store::{SharedParts, Store, StoreOptions};
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use evergraph_storage::timeline::registry::Access;
-use evergraph_storage::timeline::shared_readable::SharedReadable;
+use evergraph_storage::timeline::shared_readable::{Prepared, SharedReadable};
 use std::sync::Arc;
 
 on_every_engine! {
@@ -67,8 +67,12 @@ on_every_engine! {
 struct OtherTimeline(Arc<Timeline>);
 
 impl SharedReadable for OtherTimeline {
-    fn register(&self) -> Timestamp {
-        self.0.begin(Access::Read, |_| ()).0
+    fn prepare(&self, _: Freshness) -> Option<Prepared> {
+        None
+    }
+
+    fn register(&self, _: Option<Prepared>) -> Option<Timestamp> {
+        Some(self.0.begin(Access::Read, |_| ()).0)
     }
 
     fn readable(&self) -> Timestamp {
@@ -81,14 +85,14 @@ fn a_store_that_reads_beside_one_that_writes_sees_commits_and_names_at_once() {
     let directory = MemoryDirectory::new("db");
     let writer = open::<NaiveEngine>(Keeps::NoIndexes, &directory, Durability::Sync).unwrap();
     let shared: Arc<dyn SharedReadable> = Arc::new(OtherTimeline(Arc::clone(writer.timeline())));
-    let reader = Store::assemble_reader(ReaderParts {
+    let parts = SharedParts {
         engine: Arc::clone(writer.engine()),
         timeline: Arc::new(Timeline::new(Timestamp::ZERO, Readable::Shared(shared))),
-        writer: Arc::new(|| Some(4711)),
         budget: Arc::new(MemoryBudget::new(u64::MAX)),
         random: Box::new(SplitMix64::new(3)),
         options: StoreOptions::default(),
-    });
+    };
+    let reader = Store::assemble_reader(parts, Arc::new(|| Some(4711)));
     assert_eq!(reader.catalogue().names_count(), 0);
     let before = reader.snapshot();
     let (label, key, vertex) = writer

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `{"error": {"kind", "message"}}` | of that kind |
 //! | the same with `line` and `column` | its cause is a [`TextError`](evergraph_query::error::TextError) with the place in the query |
-//! | the same with `outcome` | its cause is an [`UnknownOutcome`] |
+//! | the same with `outcome`, and a kind other than `unknown` | its cause is an [`UnknownOutcome`] |
 //! | no such path or method | the server is of an older version |
 //! | anything else | of the kind that the status stands for, with the beginning of what it says |
 
@@ -188,6 +188,9 @@ mod tests {
         let lost = r#"{"error": {"kind": "conflict", "message": "lost", "outcome": "unknown"}}"#;
         let lost = error(500, lost);
         assert!(UnknownOutcome::is_of(&lost) && !lost.is_conflict());
+        let unknown = error(500, r#"{"error": {"kind": "unknown", "message": "who knows?"}}"#);
+        assert!(UnknownOutcome::is_of(&unknown) && unknown.kind() == ErrorKind::Unknown, "{unknown}");
+        assert_eq!(unknown.to_string(), "who knows?");
     }
 
     #[test]

@@ -10,13 +10,15 @@
 //!   answered: the store of the partition may be closed meanwhile, or be given up.
 //! - A worker begins nothing for whoever waits no longer, and stops at its next look at the clock; looks are as far apart as a
 //!   few thousand items of a partition ([`answer_view`]).
-//! - Queues have limits: more questions than may wait are refused as busy, and while many bytes of answers wait for the thread
-//!   of the node no worker begins another question.
+//! - Queues have limits: more questions than may wait, of all or of one node, are refused as busy, and while many bytes of answers
+//!   wait for the thread of the node no worker begins another question.
+//! - Workers take a question of each asking node in turn, so that one that asks much does not go before all others.
 //! - A panic ends one question, which has failed, and no thread.
 
 use crate::node::answering::{AnswerQuestions, AskedQuestion};
 use crate::node::store_partition::StorePartition;
 use crate::planted::{Bug, planted};
+use crate::record_id::NodeId;
 use crate::remote::question::{CONTENT_BYTES_MAX, QuestionId, RefusalReason};
 use crate::remote::view_answering::answer_view;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -29,6 +31,7 @@ use evergraph_storage::sync::{Condvar, Mutex};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::io;
+use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Waker;
@@ -41,13 +44,15 @@ pub struct AnswerWorkersOptions {
     pub threads: usize,
     /// Questions that may wait for a thread.
     pub waiting_max: usize,
+    /// Questions of one node that may wait, so that none fills the queue for all.
+    pub asker_waiting_max: usize,
     /// Bytes of answers that may wait for the thread of the node before workers wait for it. Each of them may add an answer.
     pub answers_bytes_max: usize,
 }
 
 impl Default for AnswerWorkersOptions {
     fn default() -> Self {
-        Self { threads: 4, waiting_max: 1024, answers_bytes_max: 64 << 20 }
+        Self { threads: 4, waiting_max: 1024, asker_waiting_max: 256, answers_bytes_max: 64 << 20 }
     }
 }
 
@@ -79,7 +84,7 @@ struct Shared {
 
 #[derive(Default)]
 struct WorkersState {
-    waiting: VecDeque<WaitingWork>,
+    waiting: WaitingWorks,
     /// What workers are at: each stops where its flag says so.
     working: BTreeMap<QuestionId, Arc<AtomicBool>>,
     answers: VecDeque<(QuestionId, Answered)>,
@@ -91,6 +96,55 @@ struct WaitingWork {
     id: QuestionId,
     ends_at: Duration,
     work: Work,
+}
+
+/// What waits for a worker.
+#[derive(Default)]
+struct WaitingWorks {
+    /// Of each node that has something waiting, as it came.
+    askers: BTreeMap<NodeId, VecDeque<WaitingWork>>,
+    count: usize,
+    /// Whose question was taken last.
+    served: Option<NodeId>,
+}
+
+impl WaitingWorks {
+    fn has_room(&self, asker: NodeId, options: &AnswerWorkersOptions) -> bool {
+        let of_asker = self.askers.get(&asker).map_or(0, VecDeque::len);
+        self.count < options.waiting_max
+            && (of_asker < options.asker_waiting_max || planted(Bug::AskerUnlimited))
+    }
+
+    fn push(&mut self, work: WaitingWork) {
+        self.askers.entry(work.id.asker.node).or_default().push_back(work);
+        self.count += 1;
+    }
+
+    /// The next one: of each asker in turn.
+    fn pop(&mut self) -> Option<WaitingWork> {
+        let after = self.served.map_or(Bound::Unbounded, Bound::Excluded);
+        let next = self.askers.range((after, Bound::Unbounded)).next();
+        let (asker, _) = next.or_else(|| self.askers.first_key_value())?;
+        let asker = *asker;
+        self.served = Some(asker);
+        self.take(asker, 0)
+    }
+
+    fn remove(&mut self, id: QuestionId) -> Option<WaitingWork> {
+        let asker = id.asker.node;
+        let at = self.askers.get(&asker)?.iter().position(|waiting| waiting.id == id)?;
+        self.take(asker, at)
+    }
+
+    fn take(&mut self, asker: NodeId, at: usize) -> Option<WaitingWork> {
+        let queue = self.askers.get_mut(&asker)?;
+        let taken = queue.remove(at)?;
+        if queue.is_empty() {
+            self.askers.remove(&asker);
+        }
+        self.count -= 1;
+        Some(taken)
+    }
 }
 
 impl AnswerWorkers {
@@ -123,19 +177,19 @@ impl AnswerWorkers {
     #[must_use]
     pub fn count(&self) -> (usize, usize) {
         let state = self.shared.state.lock();
-        (state.waiting.len(), state.working.len())
+        (state.waiting.count, state.working.len())
     }
 
     fn begin_work(&self, id: QuestionId, ends_at: Duration, work: Work) {
         let mut state = self.shared.state.lock();
-        if state.waiting.len() >= self.shared.options.waiting_max {
+        if !state.waiting.has_room(id.asker.node, &self.shared.options) {
             state.put(id, Err(RefusalReason::Busy));
             drop(state);
             // The work goes here, and its snapshot with it.
             drop(work);
             return self.shared.waker.wake_by_ref();
         }
-        state.waiting.push_back(WaitingWork { id, ends_at, work });
+        state.waiting.push(WaitingWork { id, ends_at, work });
         self.shared.news.notify_one();
     }
 
@@ -152,8 +206,7 @@ impl AnswerWorkers {
         if let Some(stop) = state.working.get(&id) {
             return stop.store(true, Ordering::Relaxed);
         }
-        let Some(at) = state.waiting.iter().position(|waiting| waiting.id == id) else { return };
-        let forgotten = state.waiting.remove(at);
+        let Some(forgotten) = state.waiting.remove(id) else { return };
         state.put(id, Err(RefusalReason::TooLate));
         drop(state);
         drop(forgotten);
@@ -205,7 +258,7 @@ impl Shared {
                 return None;
             }
             if state.answers_bytes < self.options.answers_bytes_max
-                && let Some(next) = state.waiting.pop_front()
+                && let Some(next) = state.waiting.pop()
             {
                 let stop = Arc::new(AtomicBool::new(false));
                 state.working.insert(next.id, Arc::clone(&stop));

@@ -57,6 +57,8 @@ pub struct Applier<P> {
     events: Vec<PartitionEvent>,
     /// The first message that a start from the newest checkpoint needs.
     needed_from: LogPosition,
+    /// How often a partition was kept or given up.
+    changes: u64,
 }
 
 /// Why a checkpoint was not made: the one before is valid.
@@ -86,7 +88,7 @@ impl<P: PartitionStore> Applier<P> {
     #[must_use]
     pub fn new(state: ReplicatedState) -> Self {
         let needed_from = LogReader::needed_from(state.certifier().digests());
-        Self { state, partitions: BTreeMap::new(), events: Vec::new(), needed_from }
+        Self { state, partitions: BTreeMap::new(), events: Vec::new(), needed_from, changes: 0 }
     }
 
     /// Keeps a partition from here on, which has installed as much of the log as this node has applied, or more: after a start,
@@ -111,12 +113,20 @@ impl<P: PartitionStore> Applier<P> {
             _ => None,
         };
         self.partitions.insert(partition, KeptPartition::new(partition, store, ahead));
+        self.changes += 1;
         Ok(())
     }
 
     /// Keeps a partition no longer. This is how one that has failed is taken away: its copy may be kept then.
     pub fn give_up(&mut self, partition: PartitionId) -> Option<P> {
+        self.changes += 1;
         self.partitions.remove(&partition).map(|kept| kept.store)
+    }
+
+    /// How often a partition was kept or given up: if this is what it was, so are the stores.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// What follows from the log.
@@ -142,6 +152,14 @@ impl<P: PartitionStore> Applier<P> {
     /// The stores of all partitions that are kept, ascending, whatever each has installed.
     pub fn stores(&self) -> impl ExactSizeIterator<Item = (PartitionId, &P)> {
         self.partitions.iter().map(|(partition, kept)| (*partition, &kept.store))
+    }
+
+    /// The stores that have installed what concerns them of everything that the node has applied, and nothing more, ascending.
+    /// What such a store has published may end earlier, at its newest commit: [`Applier::proved`] says to it that nothing
+    /// follows.
+    pub fn complete(&self) -> impl Iterator<Item = (PartitionId, &P)> {
+        let complete = self.partitions.iter().filter(|(_, kept)| kept.is_complete());
+        complete.map(|(partition, kept)| (*partition, &kept.store))
     }
 
     /// The partitions that have failed, ascending, and why. Each is out of use until it is given up.

@@ -91,6 +91,12 @@ impl<P: PartitionStore> KeptPartition<P> {
         !self.waiting.is_empty()
     }
 
+    /// Whether it has installed what concerns it of everything that its node has applied, and nothing more. It may not be
+    /// published yet that nothing follows.
+    pub(super) fn is_complete(&self) -> bool {
+        self.failure.is_none() && self.ahead.is_none() && self.waiting.is_empty()
+    }
+
     /// Takes what is its own of a message out of it, and installs as much as its store has room for.
     pub(super) fn install(&mut self, decided: &mut DecidedMessage, events: &mut Vec<PartitionEvent>) {
         if self.failure.is_some() {
@@ -142,7 +148,7 @@ impl<P: PartitionStore> KeptPartition<P> {
         if self.failure.is_some() {
             return planted(Bug::FailedPartitionAnswers);
         }
-        self.ahead.is_none() && self.waiting.is_empty() && self.publish(seen, events)
+        self.is_complete() && self.publish(seen, events)
     }
 
     /// Makes durable what it has, for a node that has applied everything through the message at `seen`.

@@ -24,6 +24,7 @@
 //! - [`answering`]: questions of others, from when they come until their answers go
 //! - [`answer_workers`]: the threads that answer them
 //! - [`shared_tables`]: what follows from the log, for whoever reads or coordinates on this node
+//! - [`own_partitions`]: the partitions of this node, for readers in threads of their own
 //! - [`peer_loop`]: the network, as one thread of a node drives it
 //! - [`node_thread`]: the thread that owns a node, and how others reach it
 //! - [`owned_node`]: a node on its log and its network, as that thread steps both
@@ -44,6 +45,7 @@ pub mod node_asker;
 pub mod node_loop;
 pub mod node_thread;
 pub mod outbox;
+pub mod own_partitions;
 pub mod owned_node;
 pub mod partition_store;
 pub mod peer_loop;

@@ -1,16 +1,22 @@
 //! Outbox: frames that wait until the network has room for them.
 //!
 //! ```text
-//! push ──> queue of a node ──flush──> network
-//!   └ full: the frame comes back        └ full: they wait, and are tried again in a moment, or when the network has news
+//! push ──> queue of a node ──flush──> small ones together, in a batch ──> network
+//!   └ full: the frame comes back                                             └ full: they wait, and are tried again in a moment,
+//!                                                                              or when the network has news
 //! ```
+//!
+//! What waits for a node is sent together, as far as a batch has room: a reader that asks about many partitions sends each
+//! node one frame a round, and what is answered meanwhile comes back in one. In the queue each is by itself: it ends, is
+//! forgotten and fails alone.
 //!
 //! Each node has a queue of its own, so that one that takes nothing makes nobody else wait. Queues are limited, and what nobody
 //! waits for any more is dropped unsent.
 
+use crate::planted::{Bug, planted};
 use crate::record_id::NodeId;
 use crate::remote::question::QuestionId;
-use crate::transport::frame::Frame;
+use crate::transport::frame::{BATCH_BYTES_MAX, BATCH_FRAMES_MAX, Frame};
 use crate::transport::interface::{SendError, Transport};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -45,6 +51,44 @@ pub struct Outbox {
 struct Queue {
     frames: VecDeque<WaitingFrame>,
     bytes: usize,
+}
+
+impl Queue {
+    /// Takes the first frames, as many as are sent together, without those that nobody waits for at `now`. A question says how
+    /// long its asker is still patient.
+    fn take(&mut self, now: Duration) -> Vec<WaitingFrame> {
+        let (mut taken, mut taken_bytes) = (Vec::new(), 0);
+        while let Some(first) = self.frames.front() {
+            let (bytes, is_late) = (first.frame.content_bytes(), first.ends_at <= now);
+            let has_room = taken_bytes + bytes <= BATCH_BYTES_MAX && taken.len() < BATCH_FRAMES_MAX;
+            if !is_late && !taken.is_empty() && !(has_room && first.frame.is_batchable()) {
+                break;
+            }
+            let Some(mut first) = self.frames.pop_front() else { break };
+            self.bytes -= bytes;
+            if is_late {
+                continue;
+            }
+            if let Frame::Question(question) = &mut first.frame {
+                question.patience = first.ends_at.saturating_sub(now);
+            }
+            taken_bytes += bytes;
+            let travels_alone = !first.frame.is_batchable();
+            taken.push(first);
+            if travels_alone {
+                break;
+            }
+        }
+        taken
+    }
+
+    /// Puts back what had no room, in its order.
+    fn put_back(&mut self, frames: Vec<WaitingFrame>) {
+        let frames = frames.into_iter().take(if planted(Bug::BatchCut) { 1 } else { usize::MAX });
+        let frames: Vec<_> = frames.collect();
+        self.bytes += frames.iter().map(|waiting| waiting.frame.content_bytes()).sum::<usize>();
+        frames.into_iter().rev().for_each(|waiting| self.frames.push_front(waiting));
+    }
 }
 
 #[derive(Debug)]
@@ -105,7 +149,7 @@ impl Outbox {
                 Frame::Question(question) => question.id == id,
                 Frame::Answer(answer) => answer.id == id,
                 Frame::Refusal(refusal) => refusal.id == id,
-                Frame::Heartbeat(_) | Frame::Forget(_) => false,
+                Frame::Heartbeat(_) | Frame::Forget(_) | Frame::Batch(_) => false,
             };
             if is_of_question {
                 *bytes -= waiting.frame.content_bytes();
@@ -114,31 +158,28 @@ impl Outbox {
         });
     }
 
-    /// Sends what the network has room for, in the order of each queue. A question says how long its asker is still patient.
-    /// Returns what cannot be sent at all.
+    /// Sends what the network has room for, in the order of each queue, in as few frames as it takes. A question says how long
+    /// its asker is still patient. Returns what cannot be sent at all.
     pub fn flush<T: Transport>(&mut self, now: Duration, transport: &mut T) -> Vec<UnsentFrame> {
         let mut unsent = Vec::new();
         let mut is_blocked = false;
         for (to, queue) in &mut self.queues {
-            while let Some(mut first) = queue.frames.pop_front() {
-                let bytes = first.frame.content_bytes();
-                if first.ends_at <= now {
-                    queue.bytes -= bytes;
-                    continue;
-                }
-                if let Frame::Question(question) = &mut first.frame {
-                    question.patience = first.ends_at.saturating_sub(now);
-                }
-                match transport.send(*to, &first.frame) {
-                    Ok(()) => queue.bytes -= bytes,
+            loop {
+                let taken = queue.take(now).into_iter().map(|waiting| (waiting.ends_at, waiting.frame));
+                let (ends, frames): (Vec<_>, Vec<_>) = taken.unzip();
+                let Some(frame) = Frame::together(frames) else { break };
+                match transport.send(*to, &frame) {
+                    Ok(()) => {}
                     Err(SendError::Full) => {
-                        queue.frames.push_front(first);
+                        let frames = frame.apart().into_iter().zip(ends);
+                        let frames = frames.map(|(frame, ends_at)| WaitingFrame { frame, ends_at });
+                        queue.put_back(frames.collect());
                         is_blocked = true;
                         break;
                     }
                     Err(error) => {
-                        queue.bytes -= bytes;
-                        unsent.push(UnsentFrame { to: *to, frame: first.frame, error });
+                        let frames = frame.apart().into_iter();
+                        unsent.extend(frames.map(|frame| UnsentFrame { to: *to, frame, error }));
                     }
                 }
             }
@@ -165,6 +206,7 @@ impl Outbox {
 mod tests {
     use super::*;
     use crate::digest::SeenLog;
+    use crate::planted::assert_found;
     use crate::record_id::Author;
     use crate::remote::question::{Answer, Question};
     use crate::transport::memory::{MemoryNetwork, MemoryTransport, NetworkFaults};
@@ -186,13 +228,21 @@ mod tests {
         Frame::Answer(Answer { id: id(number), answered: vec![1; bytes] })
     }
 
+    /// The answers of each frame that came.
+    fn batches(node: &mut MemoryTransport) -> Vec<Vec<u64>> {
+        let number = |frame| match frame {
+            Frame::Answer(answer) => answer.id.number,
+            other => panic!("{other:?}"),
+        };
+        let received = std::iter::from_fn(|| node.receive());
+        received.map(|received| received.frame.apart().into_iter().map(number).collect()).collect()
+    }
+
+    /// So large that each travels alone.
+    const LARGE: usize = BATCH_BYTES_MAX / 2 + 1;
+
     fn received(node: &mut MemoryTransport) -> Vec<u64> {
-        std::iter::from_fn(|| node.receive())
-            .map(|received| match received.frame {
-                Frame::Answer(answer) => answer.id.number,
-                other => panic!("{other:?}"),
-            })
-            .collect()
+        batches(node).concat()
     }
 
     fn limits(frames_max: usize, bytes_max: usize) -> OutboxLimits {
@@ -203,9 +253,9 @@ mod tests {
     fn what_has_no_room_waits_in_order_and_holds_up_nobody_else() {
         let network = MemoryNetwork::new(1, NetworkFaults::default(), 2);
         let (mut a, mut b, mut c) = (network.connect(A), network.connect(B), network.connect(C));
-        let mut outbox = Outbox::new(limits(9, 1000));
+        let mut outbox = Outbox::new(limits(9, 9 * LARGE));
         for number in 1..=5 {
-            outbox.push(B, answer(number, 9), ms(100)).unwrap();
+            outbox.push(B, answer(number, LARGE), ms(100)).unwrap();
         }
         outbox.push(C, answer(6, 9), ms(100)).unwrap();
         assert!(outbox.flush(ms(0), &mut a).is_empty());
@@ -215,6 +265,57 @@ mod tests {
         outbox.flush(ms(5), &mut a);
         assert_eq!((received(&mut b), outbox.count(), outbox.next_step_at()), (vec![3, 5], 0, None));
         assert!(outbox.queues.is_empty());
+    }
+
+    #[test]
+    fn small_frames_to_one_node_travel_together_within_both_limits() {
+        let network = MemoryNetwork::new(1, NetworkFaults::default(), 9);
+        let (mut a, mut b, mut c) = (network.connect(A), network.connect(B), network.connect(C));
+        let mut outbox = Outbox::new(OutboxLimits::default());
+        // A large one between small ones keeps its place.
+        for (number, bytes) in [(1, 9), (2, BATCH_BYTES_MAX - 9), (3, 1), (4, 2 * LARGE), (5, 9), (6, 9)] {
+            outbox.push(B, answer(number, bytes), ms(100)).unwrap();
+        }
+        outbox.push(B, answer(7, 9), ms(5)).unwrap();
+        outbox.push(C, answer(8, 9), ms(100)).unwrap();
+        assert!(outbox.flush(ms(5), &mut a).is_empty());
+        assert_eq!(batches(&mut b), [vec![1, 2], vec![3], vec![4], vec![5, 6]], "the seventh is late");
+        assert_eq!((batches(&mut c), outbox.count()), (vec![vec![8]], 0));
+        for number in 1..=BATCH_FRAMES_MAX as u64 + 1 {
+            outbox.push(B, answer(number, 0), ms(100)).unwrap();
+        }
+        outbox.flush(ms(5), &mut a);
+        let counts: Vec<_> = batches(&mut b).iter().map(Vec::len).collect();
+        assert_eq!(counts, [BATCH_FRAMES_MAX, 1]);
+    }
+
+    #[test]
+    fn a_batch_without_room_waits_as_it_was_and_what_cannot_be_sent_comes_back_apart() {
+        let network = MemoryNetwork::new(1, NetworkFaults::default(), 1);
+        let (mut a, mut b) = (network.connect(A), network.connect(B));
+        let mut outbox = Outbox::new(limits(9, 100));
+        outbox.push(B, answer(1, 9), ms(100)).unwrap();
+        outbox.flush(ms(0), &mut a);
+        for number in 2..=4 {
+            outbox.push(B, answer(number, 30), ms(100)).unwrap();
+            outbox.push(NodeId(9), answer(10 + number, 30), ms(100)).unwrap();
+        }
+        let unsent = outbox.flush(ms(0), &mut a);
+        let unsent: Vec<_> = unsent.iter().map(|unsent| (unsent.to, unsent.frame.clone())).collect();
+        assert_eq!(unsent, [12, 13, 14].map(|number| (NodeId(9), answer(number, 30))), "nobody knows it");
+        assert_eq!((outbox.count(), outbox.has_room(B, 10), outbox.has_room(B, 11)), (3, true, false));
+        // Each is still by itself.
+        outbox.forget(B, id(3));
+        assert_eq!(received(&mut b), [1]);
+        outbox.flush(ms(5), &mut a);
+        assert_eq!(batches(&mut b), [[2, 4]], "they wait together");
+        assert!(outbox.queues.is_empty());
+    }
+
+    #[test]
+    fn planted_bugs_are_found() {
+        let cut = a_batch_without_room_waits_as_it_was_and_what_cannot_be_sent_comes_back_apart;
+        assert_found(Bug::BatchCut, cut, "(1,");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! step   node_loop ── applied ──> peer_loop ── answers ──> whoever asked
 //!          │    │                     ├── horizon ──> stores: merges may go up to there
 //!          │    │                     └── another log ──> node_loop: the log is read again
-//!          │    └── tables, for whoever reads here
+//!          │    └── tables and own partitions, for whoever reads here
 //!          └── what became of records ──> whoever coordinates here
 //! ```
 //!
@@ -21,6 +21,7 @@ use crate::node::answering::AnswerQuestions;
 use crate::node::apply::SaveError;
 use crate::node::node_loop::{NodeError, NodeEvent, NodeLoop, NodePushError};
 use crate::node::node_thread::{NodeStep, ThreadedNode};
+use crate::node::own_partitions::{OwnPartitions, OwnPublisher, ReadableStore};
 use crate::node::partition_store::PartitionStore;
 use crate::node::peer_loop::{PeerEvent, PeerLoop};
 use crate::node::replicated_state::AppliedRecord;
@@ -136,6 +137,7 @@ pub struct OwnedNode<P, L, T, A> {
     peers: PeerLoop<T, A>,
     listener: Box<dyn NodeListener>,
     tables: TablesPublisher,
+    own: OwnPublisher,
     callbacks: BTreeMap<AskId, AskCallback>,
     decisions: BTreeMap<RecordId, DecisionCallback>,
     ends: BTreeMap<EndId, EndCallback>,
@@ -145,9 +147,9 @@ impl<P: PartitionStore, L: SharedLog, T, A> OwnedNode<P, L, T, A> {
     /// Of its two loops, which have applied the same.
     #[must_use]
     pub fn new(node: NodeLoop<P, L>, peers: PeerLoop<T, A>, listener: Box<dyn NodeListener>) -> Self {
-        let tables = TablesPublisher::new(node.applier().state());
+        let (tables, own) = (TablesPublisher::new(node.applier().state()), OwnPublisher::new());
         let (callbacks, decisions, ends) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { node, peers, listener, tables, callbacks, decisions, ends }
+        Self { node, peers, listener, tables, own, callbacks, decisions, ends }
     }
 }
 
@@ -156,6 +158,12 @@ impl<P, L, T, A> OwnedNode<P, L, T, A> {
     #[must_use]
     pub fn tables(&self) -> &SharedTables {
         self.tables.tables()
+    }
+
+    /// The partitions that the node keeps, for readers of other threads: those that have all of what it has applied.
+    #[must_use]
+    pub fn own_partitions(&self) -> &OwnPartitions {
+        self.own.own()
     }
 
     /// The node on its log.
@@ -171,7 +179,7 @@ impl<P, L, T, A> OwnedNode<P, L, T, A> {
 
 impl<P, L, T, A> OwnedNode<P, L, T, A>
 where
-    P: PartitionStore + MergingStore,
+    P: PartitionStore + MergingStore + ReadableStore,
     L: SharedLog,
     T: Transport,
     A: AnswerQuestions<P>,
@@ -197,6 +205,8 @@ where
             NodeEvent::Applied(message) => Some(message),
             _ => None,
         });
+        // First, so that whoever begins at a moment of the tables finds it here.
+        self.own.publish(self.node.applier());
         self.tables.publish(self.node.applier().state(), messages);
         for event in events {
             self.tell(&event);
@@ -250,7 +260,7 @@ where
 
 impl<P, L, T, A> ThreadedNode for OwnedNode<P, L, T, A>
 where
-    P: PartitionStore + MergingStore + Send + 'static,
+    P: PartitionStore + MergingStore + ReadableStore + Send + 'static,
     L: SharedLog + Send + 'static,
     T: Transport + Send + 'static,
     A: AnswerQuestions<P> + Send + 'static,
@@ -267,7 +277,7 @@ where
 
 impl<P, L, T, A> AskingNode for OwnedNode<P, L, T, A>
 where
-    P: PartitionStore + MergingStore + Send + 'static,
+    P: PartitionStore + MergingStore + ReadableStore + Send + 'static,
     L: SharedLog + Send + 'static,
     T: Transport + Send + 'static,
     A: AnswerQuestions<P> + Send + 'static,
@@ -288,7 +298,7 @@ where
 
 impl<P, L, T, A> CoordinatingNode for OwnedNode<P, L, T, A>
 where
-    P: PartitionStore + MergingStore + Send + 'static,
+    P: PartitionStore + MergingStore + ReadableStore + Send + 'static,
     L: SharedLog + Send + 'static,
     T: Transport + Send + 'static,
     A: AnswerQuestions<P> + Send + 'static,
@@ -339,7 +349,7 @@ impl<P: fmt::Debug, L: fmt::Debug, T: fmt::Debug, A: fmt::Debug> fmt::Debug for 
         let (asks, records) = (self.callbacks.len(), self.decisions.len());
         let mut out = f.debug_struct("OwnedNode");
         out.field("node", &self.node).field("peers", &self.peers).field("tables", &self.tables);
-        out.field("asks", &asks).field("records", &records).finish()
+        out.field("own", self.own.own()).field("asks", &asks).field("records", &records).finish()
     }
 }
 

@@ -11,7 +11,8 @@
 //! As [`crate::node::node_loop`] it has neither a thread nor a clock. Whoever owns both tells it of each message that was
 //! applied, then steps it: when the network or the work has news, and when [`PeerLoop::next_step_at`] comes.
 //!
-//! A question to the node itself does not go over the network; all else is the same. Heartbeats go before everything that
+//! A question to the node itself does not go over the network; all else is the same. What goes to another node in one step
+//! travels together ([`crate::node::outbox`]), so that its questions about many partitions are one frame. Heartbeats go before everything that
 //! waits: a node whose network is full is not silent for that.
 //!
 //! It keeps the digests of the log as far back as anybody may read, which may be further than the certifier's. So whoever reads
@@ -35,7 +36,7 @@ use crate::transport::interface::{SendError, Transport};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// Frames that a step takes, so that what waits to be sent does not wait for a long queue.
+/// Frames that a step takes, those of batches included, so that what waits to be sent does not wait for a long queue.
 const FRAMES_PER_STEP: usize = 256;
 
 /// How often a step takes what this node asks and answers itself. Each round asks, answers, or asks elsewhere.
@@ -316,8 +317,10 @@ impl<T: Transport, A> PeerLoop<T, A> {
         A: AnswerQuestions<N::Store>,
     {
         self.receive_own(now, node, events);
-        for _ in 0..FRAMES_PER_STEP {
+        let mut taken = 0;
+        while taken < FRAMES_PER_STEP {
             let Some(received) = self.transport.receive() else { return };
+            taken += received.frame.count();
             self.take(now, received.from, received.frame, node, events);
         }
         self.has_more = true;
@@ -364,6 +367,10 @@ impl<T: Transport, A> PeerLoop<T, A> {
             Frame::Answer(answer) => self.asking.answered(now, from, answer, &mut actions),
             Frame::Refusal(refusal) => self.asking.refused(now, from, refusal, &mut actions),
             Frame::Heartbeat(heartbeat) => self.hear(now, from, heartbeat, events),
+            // Each for itself: one may be refused while the others are answered.
+            Frame::Batch(frames) => {
+                frames.into_iter().for_each(|frame| self.take(now, from, frame, node, events));
+            }
         }
         self.reply(replies);
         self.act(now, actions, events);

@@ -154,6 +154,9 @@ impl ReplicatedState {
                 for change in &schema {
                     self.tables.commit(change).expect("it was checked against this catalogue, in this order");
                 }
+                for (partition, mutations) in &partitions {
+                    self.tables.learn_vertices(self.salt, *partition, mutations);
+                }
                 commits.push(DecidedCommit { id, timestamp, schema, partitions });
                 RecordResult::Committed
             }

@@ -12,6 +12,9 @@
 //! - Names, types and indexes of the catalogue are added, and whoever reads needs at least those that S shows, as in a store
 //!   of a whole graph. An index that was dropped since is not asked; the holders scan.
 //!
+//! - Placement keys hold for all snapshots up to their moment, and are lost and never come back: a later moment asks more
+//!   partitions, perhaps, and never too few.
+//!
 //! A coordinator begins exactly at a moment, so that what it checks and touches rests on the tables of its snapshot.
 
 use crate::digest::SeenLog;
@@ -23,10 +26,13 @@ use crate::planted::{Bug, planted};
 use crate::remote::remote_snapshot::GraphMap;
 use crate::tables::cluster_tables::TableAnswer;
 use crate::tables::groups::Groups;
+use crate::tables::placement_keys::{PlacementKeys, ValuePartitions};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::id::{GroupId, LabelId, PartitionId};
 use evergraph_graph::index::{IndexDefinition, IndexId};
+use evergraph_graph::owner::Owner;
 use evergraph_graph::partition::PartitionCount;
+use evergraph_graph::properties::Properties;
 use evergraph_graph::value::Value;
 use evergraph_storage::io::clock::Clock;
 use evergraph_storage::sync::{Condvar, Mutex};
@@ -54,6 +60,7 @@ pub struct TablesMoment {
     labels: GroupLabels,
     catalogue: Arc<Catalogue>,
     builds: Arc<[IndexDefinition]>,
+    placement_keys: PlacementKeys,
 }
 
 /// What a node has applied, for its other threads. Clones are the same.
@@ -130,6 +137,7 @@ impl TablesMoment {
             labels: GroupLabels::of(tables.groups()),
             catalogue: Arc::new(tables.catalogue().clone()),
             builds: tables.builds().all().map(|(index, _)| index).collect(),
+            placement_keys: tables.placement_keys().clone(),
         }
     }
 
@@ -156,6 +164,22 @@ impl TablesMoment {
     pub fn builds(&self) -> &[IndexDefinition] {
         &self.builds
     }
+
+    /// Where a new vertex with these properties belongs, if its label is placed by a key of which it has a value. Anywhere else
+    /// it would be found, too, and the label scattered from then on.
+    ///
+    /// `properties` are those that it is inserted with: fitted to the types of the label's properties.
+    ///
+    /// Cost: a hash of the value.
+    #[must_use]
+    pub fn partition_for(&self, label: LabelId, properties: &Properties) -> Option<PartitionId> {
+        let value = properties.get(self.placement_keys.key(label)?).flatten()?;
+        Some(self.value_partitions().of(value))
+    }
+
+    fn value_partitions(&self) -> ValuePartitions {
+        ValuePartitions { salt: self.salt, count: self.partitions }
+    }
 }
 
 impl GraphMap for TablesMoment {
@@ -171,9 +195,11 @@ impl GraphMap for TablesMoment {
         self.labels.get(group)
     }
 
-    /// None: nothing in the log says yet by which key vertices of a label are placed, so every partition is asked.
-    fn partition_of_value(&self, _index: IndexId, _value: &Value) -> Option<PartitionId> {
-        None
+    /// By any index on the key that the label is placed by, of either kind.
+    fn partition_of_value(&self, index: IndexId, value: &Value) -> Option<PartitionId> {
+        let Owner::Label(label) = index.owner else { return None };
+        let is_placed = self.placement_keys.key(label) == Some(index.key);
+        is_placed.then(|| self.value_partitions().of(value))
     }
 }
 
@@ -216,6 +242,9 @@ impl TablesPublisher {
         }
         if !tables.builds().all().map(|(index, _)| index).eq(moment.builds.iter().copied()) {
             moment.builds = tables.builds().all().map(|(index, _)| index).collect();
+        }
+        if !planted(Bug::ScatteringUnpublished) {
+            moment.placement_keys = tables.placement_keys().clone();
         }
         moment.seen = state.seen();
         let newest = Arc::new(moment.clone());
@@ -292,6 +321,9 @@ impl fmt::Display for WaitError {
 impl std::error::Error for WaitError {}
 
 #[cfg(test)]
+mod placed_values;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::certification::certifier::CertifierLimits;
@@ -305,7 +337,6 @@ mod tests {
     use crate::tables::members::Members;
     use evergraph_graph::id::KeyId;
     use evergraph_graph::index::IndexKind;
-    use evergraph_graph::owner::Owner;
     use evergraph_storage::io::clock::ManualClock;
     use evergraph_storage::sync::thread::spawn;
     use std::sync::mpsc::channel;
@@ -383,7 +414,8 @@ mod tests {
         assert_eq!((tables.newest().builds(), newest.builds()), (&[index][..], &[][..]));
         assert!(Arc::ptr_eq(tables.newest().catalogue(), newest.catalogue()), "it has not changed");
         assert_eq!((empty.group_count(), empty.catalogue().label("Person")), (0, None));
-        assert_eq!(newest.partition_of_value(id, &Value::I64(1)), None);
+        let asked = |moment: &TablesMoment| moment.partition_of_value(id, &Value::I64(1));
+        assert_eq!((asked(&newest), asked(&tables.newest()).is_some()), (None, true), "placed since then");
     }
 
     #[test]

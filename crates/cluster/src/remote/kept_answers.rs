@@ -14,6 +14,7 @@ use crate::remote::view_answer::{AnswerPage, GroupFacts, ViewAnswer};
 use crate::remote::view_question::ViewQuestion;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::IndexId;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::value::Value;
 use evergraph_storage::view::{GroupBits, IndexSize};
 use std::collections::HashMap;
@@ -101,6 +102,8 @@ pub struct KeptAnswers {
     pub edge_values: RecentAnswers<(EdgeId, KeyId), Option<Value>>,
     /// All properties of edges.
     pub edge_maps: RecentAnswers<EdgeId, PropertyMap>,
+    /// The first items of values, of all partitions.
+    pub items_of_values: RecentAnswers<(IndexId, Value), Arc<AnswerPage<ItemId>>>,
     /// The sizes of all indexes.
     pub index_sizes: KeptIndexSizes,
 }
@@ -132,7 +135,7 @@ impl KeptAnswers {
     #[must_use]
     pub fn new(bytes_max: usize) -> Self {
         // Lists, values and maps may be long; of the others many have room in little.
-        let (much, little) = (bytes_max / 8, bytes_max / 24);
+        let (much, little) = (bytes_max / 9, bytes_max / 27);
         Self {
             groups: RecentAnswers::new(much),
             live: RecentAnswers::new(little),
@@ -146,8 +149,15 @@ impl KeptAnswers {
             counts: RecentAnswers::new(little),
             edge_values: RecentAnswers::new(much),
             edge_maps: RecentAnswers::new(much),
+            items_of_values: RecentAnswers::new(much),
             index_sizes: KeptIndexSizes::Unasked,
         }
+    }
+
+    /// Keeps the first items of a value.
+    pub fn add_page_of_value(&mut self, index: IndexId, value: Value, page: Arc<AnswerPage<ItemId>>) {
+        let bytes = value.heap_bytes() + page.entries.len() * size_of::<ItemId>();
+        self.items_of_values.put((index, value), page, bytes);
     }
 
     /// Keeps the whole answer to a question about items; of other questions nothing.

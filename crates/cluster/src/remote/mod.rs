@@ -23,20 +23,27 @@
 //! - [`view_answering`]: answers from a snapshot of one partition
 //! - [`view_asking`]: messages until everything is answered
 //! - [`item_reads`]: what is read of many items; [`entry_merge`]: what several indexes find
+//! - [`group_scan`]: which groups a scan reads next
 //! - [`kept_answers`], [`remote_snapshot`]: what a snapshot was told, and what it is going to be asked
+//! - [`refused_snapshot`]: one that could not begin
+//! - [`announcement`], [`value_pages`]: what a reader announces
 //! - [`remote_view`]: all of it as the view of an engine
 
 pub mod admission;
+pub mod announcement;
 pub mod answer_writer;
 pub mod asking;
 pub mod entry_merge;
+pub mod group_scan;
 pub mod item_form;
 pub mod item_reads;
 pub mod kept_answers;
 pub mod open_questions;
 pub mod question;
+pub mod refused_snapshot;
 pub mod remote_snapshot;
 pub mod remote_view;
+pub mod value_pages;
 pub mod view_answer;
 pub mod view_answering;
 pub mod view_asking;

@@ -11,16 +11,19 @@
 //! what was announced since, so that a batch takes a message a partition, and not one an item. What has no room in the answers
 //! is asked for when it is read, with what follows: so nobody fetches more at once than one answer of each partition.
 
-use crate::remote::item_reads::{ItemQuestion, ItemRead};
+use crate::remote::group_scan::{GroupScans, LabelledGroups};
+use crate::remote::item_reads::{FactsRead, ItemQuestion, ItemRead};
 use crate::remote::kept_answers::{KeptAnswers, KeptIndexSizes};
-use crate::remote::view_answer::ViewAnswer;
+use crate::remote::value_pages::{AnnouncedValues, merged_pages};
+use crate::remote::view_answer::{AnswerPage, GroupFacts, ViewAnswer};
 use crate::remote::view_asking::{
     PartitionAsker, ScatteredItems, ask_all, ask_once, check_progress, nothing_answered,
 };
 use crate::remote::view_question::ViewQuestion;
-use evergraph_graph::error::{ErrorKind, Result};
+use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{GroupId, KeyId, LabelId, PartitionId};
 use evergraph_graph::index::IndexId;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::partition::PartitionCount;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
@@ -32,13 +35,11 @@ use std::sync::Arc;
 /// Items that may be announced and not asked about yet; of more, the first ones are asked about together.
 const ANNOUNCED_ITEMS_MAX: usize = 1 << 16;
 /// Questions that may be announced and not asked yet.
-const ANNOUNCED_QUESTIONS_MAX: usize = 1 << 9;
+const ANNOUNCED_QUESTIONS_MAX: usize = 1 << 11;
 /// Answers about so few items at once are kept, announced or not.
 const KEPT_ITEMS_MAX: usize = 64;
-/// Groups that a scan asks about at once, at most.
-const SCANNED_GROUPS_MAX: usize = 64;
-/// Groups that are looked at for the next ones of a label.
-const LOOKED_AT_GROUPS_MAX: u32 = 1 << 14;
+/// Items of a value that each partition is asked for, of many values.
+const ITEMS_OF_VALUE: u32 = 16;
 
 /// What every node knows of a graph's division without asking, as of a snapshot or later.
 pub trait GraphMap: Send + Sync {
@@ -74,15 +75,19 @@ impl Default for RemoteLimits {
 /// A graph at one timestamp, by whoever keeps its partitions. Read through [`RemoteView`](crate::remote::remote_view::RemoteView).
 ///
 /// # Concurrency
-/// Any number of threads read. No lock is held while a partition is asked, so that two threads may ask for the same.
+/// Any number of threads read. No lock is held while a partition is asked, so that two threads may ask for the same. Inside that
+/// of scans what is kept may be locked, and nothing else in another.
 pub struct RemoteSnapshot {
     timestamp: Timestamp,
     map: Arc<dyn GraphMap>,
     asker: Arc<dyn PartitionAsker>,
     limits: RemoteLimits,
+    /// Why nothing can be read, if nothing can.
+    refusal: Option<(ErrorKind, Box<str>)>,
     kept: Mutex<KeptAnswers>,
     announced: Mutex<AnnouncedQuestions>,
-    scan: Mutex<GroupScan>,
+    announced_values: Mutex<AnnouncedValues>,
+    scans: Mutex<GroupScans>,
 }
 
 /// What is going to be read.
@@ -113,14 +118,6 @@ impl AnnouncedQuestions {
     }
 }
 
-/// How far a scan of a label's groups has asked.
-#[derive(Default)]
-struct GroupScan {
-    label: Option<LabelId>,
-    last: u32,
-    groups: usize,
-}
-
 impl RemoteSnapshot {
     /// Reads at `timestamp`, by `asker`, which asks as of that moment.
     #[must_use]
@@ -131,8 +128,21 @@ impl RemoteSnapshot {
         limits: RemoteLimits,
     ) -> Self {
         let kept = Mutex::new(KeptAnswers::new(limits.kept_bytes_max));
-        let (announced, scan) = (Mutex::default(), Mutex::default());
-        Self { timestamp, map, asker, limits, kept, announced, scan }
+        let (announced, announced_values, scans) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { timestamp, map, asker, limits, refusal: None, kept, announced, announced_values, scans }
+    }
+
+    /// The same, of which nothing can be read, because of `error`.
+    pub(super) fn refusing(self, error: &Error) -> Self {
+        Self { refusal: Some((error.kind(), error.to_string().into())), ..self }
+    }
+
+    /// Whether something can be read.
+    ///
+    /// # Errors
+    /// Why this could not begin.
+    pub fn check_begun(&self) -> Result<()> {
+        self.refusal.as_ref().map_or(Ok(()), |(kind, text)| Err(Error::new(*kind, &**text)))
     }
 
     /// The moment that is read.
@@ -226,6 +236,69 @@ impl RemoteSnapshot {
         }
     }
 
+    /// Values are going to be looked up, one after the other.
+    pub(super) fn announce_values(&self, index: IndexId, values: &[Value]) {
+        let mut unknown: Vec<(IndexId, Value)> = values.iter().map(|value| (index, value.clone())).collect();
+        {
+            let kept = self.kept.lock();
+            unknown.retain(|key| !kept.items_of_values.has(key));
+        }
+        let mut announced = self.announced_values.lock();
+        unknown.into_iter().for_each(|(index, value)| announced.add(index, value));
+    }
+
+    /// Where the items of an index may be that are filed under `value`.
+    pub(super) fn partitions_of(&self, index: IndexId, value: &Value) -> Vec<PartitionId> {
+        match self.map.partition_of_value(index, value) {
+            Some(partition) => vec![partition],
+            None => self.partitions().collect(),
+        }
+    }
+
+    /// The first items of a value by an index, if they are kept or were announced. An error is that of whoever asks for them
+    /// alone: others may be elsewhere.
+    pub(super) fn items_of_value(&self, index: IndexId, value: &Value) -> Option<Arc<AnswerPage<ItemId>>> {
+        let key = (index, value.clone());
+        if let Some(page) = self.kept.lock().items_of_values.get(&key) {
+            return Some(page);
+        }
+        let values = self.announced_values.lock().take_from(index, value);
+        if values.is_empty() {
+            return None;
+        }
+        self.ask_values(values).ok()
+    }
+
+    /// Asks for the first items of values, and keeps them; those of the first value.
+    fn ask_values(&self, values: Vec<(IndexId, Value)>) -> Result<Arc<AnswerPage<ItemId>>> {
+        let (mut questions, mut counts) = (Vec::new(), Vec::with_capacity(values.len()));
+        for (index, value) in &values {
+            let partitions = self.partitions_of(*index, value);
+            counts.push(partitions.len());
+            questions.extend(partitions.into_iter().map(|partition| {
+                let (value, limit) = (value.clone(), ITEMS_OF_VALUE);
+                (partition, ViewQuestion::ItemsOfValue { index: *index, value, after: None, limit })
+            }));
+        }
+        let partitions: Vec<_> = questions.iter().map(|(partition, _)| *partition).collect();
+        let answered = self.ask(questions)?.into_iter().map(|(_, answer)| answer.into_items());
+        let mut pages = partitions.into_iter().zip(answered);
+        let mut first = None;
+        for ((index, value), count) in values.into_iter().zip(counts) {
+            let page = Arc::new(merged_pages(pages.by_ref().take(count).collect())?);
+            self.kept.lock().add_page_of_value(index, value, Arc::clone(&page));
+            first.get_or_insert(page);
+        }
+        first.ok_or_else(|| nothing_answered(PartitionId(0)))
+    }
+
+    /// Keeps the first items of a value, as long as they are few.
+    pub(super) fn keep_items_of_value(&self, index: IndexId, value: &Value, page: AnswerPage<ItemId>) {
+        if page.entries.len() <= KEPT_ITEMS_MAX {
+            self.kept.lock().add_page_of_value(index, value.clone(), Arc::new(page));
+        }
+    }
+
     fn scatter<Q: ItemQuestion>(
         &self,
         asked: &Q,
@@ -304,18 +377,36 @@ impl RemoteSnapshot {
         }
     }
 
-    /// The rows of `group`, a group of `label`. Asks about those of the next groups of the label, too, if a scan comes along.
+    /// The rows of `group`, a group of `label`. Asks about those of the next groups of a scan, too.
     ///
     /// # Errors
     /// As [`ask_all`].
-    pub(super) fn scan_groups(&self, group: GroupId, label: LabelId) -> Result<GroupBits> {
-        let mut by_partition: BTreeMap<PartitionId, Vec<GroupId>> = BTreeMap::new();
-        for group in self.next_groups(group, label) {
-            by_partition.entry(self.partition_of(group)).or_default().push(group);
+    pub(super) fn rows(&self, group: GroupId, label: LabelId) -> Result<GroupBits> {
+        self.with_groups(|groups| self.scans.lock().reads(groups, group, label));
+        match self.known(|kept| kept.live.get(&group)) {
+            Some(rows) => Ok(*rows),
+            None => self.scan_groups(group, label),
+        }
+    }
+
+    fn scan_groups(&self, group: GroupId, label: LabelId) -> Result<GroupBits> {
+        let mut by_partition: BTreeMap<PartitionId, (Vec<GroupId>, Vec<GroupId>)> = BTreeMap::new();
+        let next = self.with_groups(|groups| {
+            let is_known = |group| self.kept.lock().live.has(&group);
+            self.scans.lock().next_rows(groups, (group, label), is_known)
+        });
+        for group in next {
+            let (all, unknown) = by_partition.entry(self.partition_of(group)).or_default();
+            all.push(group);
+            if !self.kept.lock().groups.has(&group) {
+                unknown.push(group);
+            }
         }
         let mut questions = Vec::new();
-        for (partition, groups) in by_partition {
-            questions.push((partition, ViewQuestion::Groups { groups: groups.clone() }));
+        for (partition, (groups, unknown)) in by_partition {
+            if !unknown.is_empty() {
+                questions.push((partition, ViewQuestion::Groups { groups: unknown }));
+            }
             questions.push((partition, ViewQuestion::Live { groups }));
         }
         let answered = self.ask(questions)?;
@@ -330,18 +421,26 @@ impl RemoteSnapshot {
         rows.ok_or_else(|| nothing_answered(self.partition_of(group)))
     }
 
-    /// `group` and those behind it that a scan reads next: more each time that it goes on.
-    fn next_groups(&self, group: GroupId, label: LabelId) -> Vec<GroupId> {
-        let mut scan = self.scan.lock();
-        let goes_on = scan.label == Some(label) && group.0 > scan.last;
-        scan.groups = if goes_on { (2 * scan.groups).min(SCANNED_GROUPS_MAX) } else { 1 };
-        let end = self.map.group_count().min(group.0.saturating_add(LOOKED_AT_GROUPS_MAX));
-        let behind = (group.0 + 1..end).map(GroupId);
-        let behind = behind.filter(|behind| self.map.group_label(*behind) == Some(label));
-        let groups: Vec<_> = std::iter::once(group).chain(behind.take(scan.groups - 1)).collect();
-        scan.label = Some(label);
-        scan.last = groups.last().map_or(group.0, |last| last.0);
-        groups
+    /// The edge types of `group`, which has a label. Asks about those of the next groups of a scan, too.
+    ///
+    /// # Errors
+    /// As [`ask_all`].
+    pub(super) fn facts(&self, group: GroupId) -> Result<Arc<GroupFacts>> {
+        if let Some(facts) = self.known(|kept| kept.groups.get(&group)) {
+            return Ok(facts);
+        }
+        let next = self.with_groups(|groups| {
+            let is_known = |group| self.kept.lock().groups.has(&group);
+            self.scans.lock().next_edge_types(groups, group, is_known)
+        });
+        let facts = self.read(&FactsRead, &next)?.into_iter().next();
+        facts.ok_or_else(|| nothing_answered(self.partition_of(group)))
+    }
+
+    /// Does something with the groups that have labels.
+    fn with_groups<T>(&self, with: impl FnOnce(&LabelledGroups<'_>) -> T) -> T {
+        let label = |group| self.map.group_label(group);
+        with(&LabelledGroups { count: self.map.group_count(), label: &label })
     }
 
     /// The sizes of all indexes, those of all partitions together.

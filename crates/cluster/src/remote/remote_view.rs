@@ -14,11 +14,12 @@
 //! holder knows the order, by its lists, by an index or by sorting, so that nobody sorts here.
 
 use crate::planted::{Bug, planted};
+use crate::remote::announcement::ANNOUNCED_LIST_ENTRIES;
 use crate::remote::entry_merge::{EntryQuestion, merge_entries};
 use crate::remote::item_form::ListEntry;
 use crate::remote::item_reads::{
-    CountsRead, DegreesByTypeRead, DegreesRead, EdgeMapsRead, EdgeValuesRead, EdgesRead, FactsRead,
-    ItemQuestion, LabelsRead, ListsRead, VertexMapsRead, VertexValuesRead,
+    CountsRead, DegreesRead, EdgeMapsRead, EdgeValuesRead, EdgesRead, ItemQuestion as _, LabelsRead,
+    VertexValuesRead,
 };
 use crate::remote::kept_answers::map_page;
 use crate::remote::remote_snapshot::RemoteSnapshot;
@@ -32,17 +33,16 @@ use evergraph_graph::index::IndexId;
 use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::look_up::{OrderedMatches, ValueRange};
 use evergraph_graph::newest::{NewestEdges, Stamped};
+use evergraph_graph::next_reads::NextReads;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_storage::index::entry_bound::EntryBound;
 use evergraph_storage::index::index_item::IndexItem;
-use evergraph_storage::view::{GroupBits, IndexAnswer, IndexSize, NextReads, View};
+use evergraph_storage::view::{GroupBits, IndexAnswer, IndexSize, View};
 use std::sync::Arc;
 
 /// Entries of a list that are asked for at once.
 const LIST_PAGE_ENTRIES: usize = 1 << 18;
-/// Entries of a list that is announced.
-const ANNOUNCED_LIST_ENTRIES: u32 = 1 << 10;
 /// Newest edges that are asked for at once.
 const NEWEST_PAGE_EDGES: usize = 1 << 12;
 
@@ -60,19 +60,11 @@ impl<'a> RemoteView<'a> {
     }
 
     fn facts(&self, group: GroupId) -> Result<Arc<GroupFacts>> {
+        self.snapshot.check_begun()?;
         if self.snapshot.map().group_label(group).is_none() {
             return Ok(Arc::default());
         }
-        let facts = self.snapshot.read(&FactsRead, &[group])?.pop();
-        facts.ok_or_else(|| nothing_answered(self.snapshot.partition_of(group)))
-    }
-
-    /// Where the items of an index may be that are filed under `value`.
-    fn partitions_of(&self, index: IndexId, value: &Value) -> Vec<PartitionId> {
-        match self.snapshot.map().partition_of_value(index, value) {
-            Some(partition) => vec![partition],
-            None => self.snapshot.partitions().collect(),
-        }
+        self.snapshot.facts(group)
     }
 
     fn merged<Q: EntryQuestion>(
@@ -138,10 +130,6 @@ impl<'a> RemoteView<'a> {
         }
         Ok(())
     }
-
-    fn announce<Q: ItemQuestion>(&self, asked: &Q, items: &[Q::Item]) {
-        self.snapshot.announce(asked, items);
-    }
 }
 
 impl View for RemoteView<'_> {
@@ -154,23 +142,17 @@ impl View for RemoteView<'_> {
     }
 
     fn group_label(&self, group: GroupId) -> Result<Option<LabelId>> {
+        self.snapshot.check_begun()?;
         Ok(self.snapshot.map().group_label(group))
     }
 
     fn edge_types(&self, group: GroupId, side: Direction) -> Result<Vec<TypeId>> {
-        let facts = self.facts(group)?;
-        Ok(match side {
-            Direction::Out => facts.out.iter().map(|(edge_type, _)| *edge_type).collect(),
-            Direction::In | Direction::Both => facts.into.clone(),
-        })
+        Ok(self.facts(group)?.types(side))
     }
 
     fn live(&self, group: GroupId) -> Result<GroupBits> {
         let Some(label) = self.snapshot.map().group_label(group) else { return Ok([0; 64]) };
-        match self.snapshot.known(|kept| kept.live.get(&group)) {
-            Some(live) => Ok(*live),
-            None => self.snapshot.scan_groups(group, label),
-        }
+        self.snapshot.rows(group, label)
     }
 
     fn group_edge_count(&self, group: GroupId, edge_type: TypeId) -> Result<u64> {
@@ -246,34 +228,17 @@ impl View for RemoteView<'_> {
         Ok(())
     }
 
+    fn is_remote(&self) -> bool {
+        true
+    }
+
     /// Asks nothing yet: see [`NextReads`].
     fn read_ahead(&self, vertices: &[VertexId], edge_type: TypeId, side: Direction) {
-        self.announce(&ListsRead { edge_type, side, limit: ANNOUNCED_LIST_ENTRIES }, vertices);
+        self.snapshot.announce_lists(vertices, edge_type, side);
     }
 
     fn ahead(&self, next: NextReads<'_>) {
-        match next {
-            NextReads::Labels(vertices) => self.announce(&LabelsRead, vertices),
-            NextReads::EdgeTypes(vertices, _) => {
-                let groups: Vec<_> = vertices.iter().map(|vertex| vertex.group()).collect();
-                self.announce(&FactsRead, &groups);
-            }
-            NextReads::Degrees(vertices, Some(edge_type), direction) => {
-                for side in direction.sides() {
-                    self.announce(&DegreesRead { edge_type, side: *side }, vertices);
-                }
-            }
-            NextReads::Degrees(vertices, None, direction) => {
-                for side in direction.sides() {
-                    self.announce(&DegreesByTypeRead(*side), vertices);
-                }
-            }
-            NextReads::VertexProperties(vertices, key) => self.announce(&VertexValuesRead(key), vertices),
-            NextReads::VertexPropertyMaps(vertices) => self.announce(&VertexMapsRead, vertices),
-            NextReads::Edges(edges) => self.announce(&EdgesRead, edges),
-            NextReads::EdgeProperties(edges, key) => self.announce(&EdgeValuesRead(key), edges),
-            NextReads::EdgePropertyMaps(edges) => self.announce(&EdgeMapsRead, edges),
-        }
+        self.snapshot.announce_next(next);
     }
 
     fn degrees(
@@ -360,10 +325,25 @@ impl View for RemoteView<'_> {
         limit: usize,
         items: &mut Vec<I>,
     ) -> Result<IndexAnswer> {
-        let asked = ItemsOfValue { index, value, after: after.map(I::item_id) };
-        let found = self.merged(&asked, self.partitions_of(index, value), limit)?;
-        for item in found {
-            items.push(I::from_item_id(item).ok_or_else(|| of_another_kind(item))?);
+        let (mut after, mut left) = (after.map(I::item_id), limit);
+        let begins = after.is_none();
+        let known = self.snapshot.items_of_value(index, value);
+        if let Some(page) = &known {
+            let start = page.entries.partition_point(|item| after.is_some_and(|after| *item <= after));
+            let found = &page.entries[start..];
+            append_items(&found[..found.len().min(left)], items)?;
+            left -= found.len().min(left);
+            if page.is_last || left == 0 {
+                return Ok(IndexAnswer::Exact);
+            }
+            after = after.max(page.entries.last().copied());
+        }
+        let asked = ItemsOfValue { index, value, after };
+        let found = self.merged(&asked, self.snapshot.partitions_of(index, value), left)?;
+        append_items(&found, items)?;
+        if begins && known.is_none() {
+            let is_last = found.len() < left;
+            self.snapshot.keep_items_of_value(index, value, AnswerPage { entries: found, is_last });
         }
         Ok(IndexAnswer::Exact)
     }
@@ -383,6 +363,13 @@ impl View for RemoteView<'_> {
         }
         Ok(IndexAnswer::Exact)
     }
+}
+
+fn append_items<I: IndexItem>(found: &[ItemId], items: &mut Vec<I>) -> Result<()> {
+    for item in found {
+        items.push(I::from_item_id(*item).ok_or_else(|| of_another_kind(*item))?);
+    }
+    Ok(())
 }
 
 /// What indexes have under a value.

@@ -30,7 +30,7 @@ use crate::remote::item_form::{
 };
 use crate::remote::view_question::ViewQuestion;
 use evergraph_graph::bytes::{Decoded, Reader, put_varint};
-use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::IndexId;
 use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::mutation::{put_index_id, take_index_id};
@@ -64,6 +64,17 @@ pub struct GroupFacts {
     pub out: Vec<(TypeId, u64)>,
     /// The types of edges that end there, ascending.
     pub into: Vec<TypeId>,
+}
+
+impl GroupFacts {
+    /// The types of edges that are there on a side, ascending.
+    #[must_use]
+    pub fn types(&self, side: Direction) -> Vec<TypeId> {
+        match side {
+            Direction::Out => self.out.iter().map(|(edge_type, _)| *edge_type).collect(),
+            Direction::In | Direction::Both => self.into.clone(),
+        }
+    }
 }
 
 /// The newest edges of a vertex.

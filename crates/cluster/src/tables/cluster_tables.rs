@@ -2,6 +2,8 @@
 //!
 //! A pure function of the log: nothing here depends on a clock, on chance, or on the node that applies.
 
+use crate::key_hash::graph_salt::GraphSalt;
+use crate::planted::{Bug, planted};
 use crate::record::body::RecordBody;
 use crate::record_id::{NodeId, RecordId};
 use crate::tables::groups::{Groups, RowRange, RowsRefusal};
@@ -9,10 +11,12 @@ use crate::tables::index_builds::{IndexBuilds, IndexRefusal};
 use crate::tables::members::{MemberRefusal, Members};
 use crate::tables::names::{NameId, NameNumbers, NameRefusal};
 use crate::tables::placement::{PlaceRefusal, Placement};
+use crate::tables::placement_keys::{PlacementKeys, ValuePartitions};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result as GraphResult;
 use evergraph_graph::id::{LabelId, PartitionId};
 use evergraph_graph::index::IndexDefinition;
+use evergraph_graph::mutation::Mutation;
 use evergraph_graph::partition::PartitionCount;
 use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
@@ -53,6 +57,7 @@ pub struct ClusterTables {
     pub(super) groups: Groups,
     pub(super) members: Members,
     pub(super) placement: Placement,
+    pub(super) placement_keys: PlacementKeys,
 }
 
 impl ClusterTables {
@@ -70,6 +75,7 @@ impl ClusterTables {
             builds: IndexBuilds::default(),
             groups: Groups::new(partitions),
             placement: Placement::spread(partitions, &nodes, copies),
+            placement_keys: PlacementKeys::default(),
             members,
         }
     }
@@ -104,6 +110,12 @@ impl ClusterTables {
         &self.placement
     }
 
+    /// By which property the vertices of a label are divided.
+    #[must_use]
+    pub fn placement_keys(&self) -> &PlacementKeys {
+        &self.placement_keys
+    }
+
     /// Does what the record `id` at `at` asks for, which certification accepted.
     ///
     /// # Panics
@@ -120,7 +132,12 @@ impl ClusterTables {
                 }))
             }
             RecordBody::CreateIndex { index, .. } => {
-                TableAnswer::Index(self.builds.begin(&self.catalogue, index, at))
+                let begun = self.builds.begin(&self.catalogue, index, at);
+                if begun.is_ok() {
+                    // Vertices that come while it is built are placed already.
+                    self.placement_keys.learn_index(index);
+                }
+                TableAnswer::Index(begun)
             }
             RecordBody::IndexReady { index, created, .. } => {
                 let ready = self.builds.end(index, created);
@@ -163,9 +180,35 @@ impl ClusterTables {
         Ok(())
     }
 
+    /// Learns which values a transaction puts into `partition` of the graph with `salt`, after what it changes in the catalogue:
+    /// it may be the one that adds the index.
+    ///
+    /// Cost: a search a vertex, a hash for each that gets a value of its placement key.
+    pub fn learn_vertices(&mut self, salt: GraphSalt, partition: PartitionId, mutations: &[Mutation]) {
+        let values = ValuePartitions { salt, count: self.groups.partitions() };
+        for mutation in mutations {
+            let (vertex, properties) = match mutation {
+                Mutation::InsertVertex { vertex, properties, .. } => (vertex, properties),
+                Mutation::SetVertexProperties { vertex, properties }
+                    if !planted(Bug::ChangedValueUnlearned) =>
+                {
+                    (vertex, properties)
+                }
+                _ => continue,
+            };
+            // What somebody was given has a label.
+            if let Some(label) = self.groups.label(vertex.group()) {
+                self.placement_keys.learn_vertex(label, partition, properties, values);
+            }
+        }
+    }
+
     fn learn(&mut self, change: &SchemaChange) {
         self.catalogue.apply(change);
         self.numbers.learn(change);
+        if let SchemaChange::AddIndex(index) = change {
+            self.placement_keys.learn_index(*index);
+        }
     }
 
     fn give_rows(&mut self, label: LabelId, partition: PartitionId) -> Result<RowRange, RowsRefusal> {

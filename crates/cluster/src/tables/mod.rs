@@ -4,6 +4,7 @@
 //! ```text
 //! record accepted ──> cluster_tables ──┬─> names, index_builds ──> catalogue, of every node and partition
 //!                                      ├─> groups                  ids of vertices, 256 at a time
+//!                                      ├─> placement_keys          in which partition a value is
 //!                                      └─> members, placement      who answers for which partition
 //! ```
 //!
@@ -14,6 +15,7 @@
 //! - [`names`]: numbers of labels, edge types and keys
 //! - [`index_builds`]: indexes that are not ready
 //! - [`groups`]: vertex groups and their rows
+//! - [`placement_keys`]: by which property vertices are divided among partitions
 //! - [`members`]: nodes, and how often they started
 //! - [`placement`]: copies of partitions
 //! - [`cluster_tables`]: all of them, and what a record does to them
@@ -27,4 +29,5 @@ pub mod members;
 pub mod names;
 pub mod payload_check;
 pub mod placement;
+pub mod placement_keys;
 pub mod saved_form;

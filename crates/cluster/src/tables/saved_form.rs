@@ -1,12 +1,13 @@
 //! Saved form: the tables of a cluster in a checkpoint.
 //!
 //! ```text
-//! version:u8 1, partitions:u16
+//! version:u8 2, partitions:u16
 //! catalogue   count:varint, then the changes that make it, as in `mutation.rs`
 //! builds      count:varint, then index created:u64 each                              ascending
 //! groups      count:varint, then group:varint label:varint rows:varint each          ascending
 //! members     count:varint, then node:u16 has:u8 incarnation:u32 address each        ascending
 //! placement   each partition: changed:u64 count:varint, then node:u16 state:u8 each  ascending
+//! keys        count:varint, then label:varint key + 1:varint each, or 0 for none     ascending
 //! ```
 //!
 //! The same tables have the same bytes. Each table describes its own form, and refuses what it would not have written;
@@ -19,13 +20,14 @@ use crate::tables::index_builds::IndexBuilds;
 use crate::tables::members::Members;
 use crate::tables::names::NameNumbers;
 use crate::tables::placement::Placement;
+use crate::tables::placement_keys::PlacementKeys;
 use evergraph_graph::bytes::{Decoded, Reader};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::partition::PartitionCount;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::manifest::{put_catalogue, take_catalogue};
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 impl ClusterTables {
     /// The state.
@@ -42,6 +44,10 @@ impl ClusterTables {
         }
         self.members.encode(&mut out);
         self.placement.encode(&mut out);
+        match planted(Bug::PlacementKeysNotSaved) {
+            true => PlacementKeys::default().encode(&mut out),
+            false => self.placement_keys.encode(&mut out),
+        }
         out
     }
 
@@ -68,11 +74,12 @@ impl ClusterTables {
         }
         let members = Members::decode(&mut reader)?;
         let placement = Placement::decode(&mut reader, partitions, &members)?;
+        let placement_keys = PlacementKeys::decode(&mut reader, &catalogue)?;
         if !reader.is_empty() {
             return Err(reader.error(format!("the end expected, {} bytes left", reader.remaining())));
         }
         let numbers = NameNumbers::of(&catalogue);
-        Ok(Self { catalogue, numbers, builds, groups, members, placement })
+        Ok(Self { catalogue, numbers, builds, groups, members, placement, placement_keys })
     }
 
     /// The newest record that anything in the tables names.
@@ -99,12 +106,15 @@ fn take_sorted_catalogue(reader: &mut Reader<'_>) -> Decoded<Catalogue> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::key_hash::graph_salt::GraphSalt;
     use crate::planted::assert_found;
     use crate::record::body::{NewName, PlaceChange, PlaceStep, RecordBody};
     use crate::record_id::{Author, NodeId, RecordId};
-    use evergraph_graph::id::{KeyId, LabelId, PartitionId};
+    use evergraph_graph::id::{KeyId, LabelId, PartitionId, VertexId};
     use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
+    use evergraph_graph::mutation::Mutation;
     use evergraph_graph::owner::Owner;
+    use evergraph_graph::properties::Properties;
     use proptest::collection::vec;
     use proptest::prelude::*;
 
@@ -113,6 +123,7 @@ mod tests {
         let members = Members::new([(NodeId(0), "a:1".into()), (NodeId(1), "b:2".into())]);
         let mut tables = ClusterTables::new(PartitionCount::new(2).unwrap(), members, 1);
         let id = IndexId { owner: Owner::Label(LabelId(0)), key: KeyId(0), kind: IndexKind::Ordered };
+        let unique = IndexDefinition { id: IndexId { kind: IndexKind::Hash, ..id }, unique: true };
         let touches = Vec::new;
         let place = PlaceChange {
             since: Timestamp(4100),
@@ -127,28 +138,34 @@ mod tests {
             RecordBody::Rows { label: LabelId(0), partition: PartitionId(1), touches: touches() },
             RecordBody::Join { address: "b:7".into() },
             RecordBody::Place(place),
+            RecordBody::Name { name: NewName::Label("Post".into()), touches: touches() },
+            RecordBody::Rows { label: LabelId(1), partition: PartitionId(0), touches: touches() },
+            RecordBody::CreateIndex { index: unique, touches: touches() },
         ];
         let author = Author { node: NodeId(1), incarnation: 3 };
         for (number, body) in (1..).zip(bodies) {
             tables.apply(RecordId { author, number }, Timestamp(4095 + number), body);
         }
+        let (vertex, properties) = (VertexId(0), Properties::EMPTY);
+        let insert = Mutation::InsertVertex { vertex, label: LabelId(1), properties };
+        tables.learn_vertices(GraphSalt([7; 16]), PartitionId(0), &[insert]);
         tables
     }
 
     /// Written by an independent program.
     const GOLDEN: &str = "\
-        0102000210000006506572736f6e120000046e616d6501160000000000010002100000000000000101008002\
-        0200000203613a310100030300000003623a3705100000000000000200000101000000000000000000000101\
-        0001";
+        0202000310000006506572736f6e10010004506f7374120000046e616d650214000000000810000000000000\
+        160000000000010002100000000000000200018002010080020200000203613a310100030300000003623a37\
+        0510000000000000020000010100000000000000000000010100010200010100";
 
     #[test]
-    fn the_bytes_are_those_of_version_1_and_read_back() {
+    fn the_bytes_are_those_of_version_2_and_read_back() {
         let tables = sample();
         let bytes = tables.encode();
         let written: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(written, GOLDEN, "every table is saved");
         assert_eq!(ClusterTables::decode(&bytes), Ok(tables));
-        assert_eq!(sample().newest(), Timestamp(4101));
+        assert_eq!(sample().newest(), Timestamp(4104));
         for cut in 0..bytes.len() {
             assert!(ClusterTables::decode(&bytes[..cut]).is_err());
         }
@@ -156,11 +173,9 @@ mod tests {
 
     #[test]
     fn planted_bugs_are_found() {
-        assert_found(
-            Bug::GroupsNotSaved,
-            the_bytes_are_those_of_version_1_and_read_back,
-            "every table is saved",
-        );
+        for bug in [Bug::GroupsNotSaved, Bug::PlacementKeysNotSaved] {
+            assert_found(bug, the_bytes_are_those_of_version_2_and_read_back, "every table is saved");
+        }
     }
 
     #[test]
@@ -172,12 +187,17 @@ mod tests {
             let error = ClusterTables::decode(&bytes).unwrap_err();
             (error.offset, error.expected)
         };
-        assert_eq!(edited(&[(0, 9)]), (0, "version 1 expected, found 9".into()));
+        assert_eq!(edited(&[(0, 9)]), (0, "version 2 expected, found 9".into()));
         let count = "a number of partitions that a graph may have expected";
         assert_eq!(edited(&[(1, 0)]), (1, count.into()));
-        // Without the label of the index and of the group: its number is the third byte of the catalogue.
-        let (_, problem) = edited(&[(5, 4)]);
-        assert_eq!(problem, "there is no such label, edge type or property key");
+        // Other numbers of the key of the indexes, of the label of a group, and of the label that is scattered.
+        for (at, problem) in [
+            (23, "there is no such label, edge type or property key"),
+            (15, "groups of labels expected, 0 has none"),
+            (bytes.len() - 2, "a label and a property key of the graph expected"),
+        ] {
+            assert_eq!(edited(&[(at, 4)]).1, problem);
+        }
     }
 
     proptest! {

@@ -15,7 +15,9 @@
 use crate::key_hash::graph_salt::{GraphSalt, KeyHash};
 use crate::key_hash::subject::{NameKind, Subject, ValueHash};
 use crate::log_position::LogPosition;
+use crate::node::node_asker::NodeAsker;
 use crate::node::node_thread::NodeHandle;
+use crate::node::own_partitions::OwnPartitions;
 use crate::node::owned_node::CoordinatingNode;
 use crate::node::readers::{OpenReader, ReaderRefusal, Readers};
 use crate::node::replicated_state::RecordResult;
@@ -25,7 +27,7 @@ use crate::remote::remote_snapshot::{GraphMap as _, RemoteLimits};
 use crate::tables::cluster_tables::TableAnswer;
 use crate::tables::names::NameId;
 use crate::transaction::one_answer::{Waited, one_answer};
-use crate::transaction::submission::{Submitter, UnknownOutcome, stopped};
+use crate::transaction::submission::{Submitter, stopped};
 use crate::transaction::vertex_ids::VertexIds;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -33,6 +35,7 @@ use evergraph_graph::id::{EdgeId, LabelId, PartitionId, VertexId};
 use evergraph_graph::index::IndexDefinition;
 use evergraph_graph::owner::Owner;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::unknown_commit::UnknownCommit;
 use evergraph_storage::index::directory::{IndexDirectory, Indexed, Indexes};
 use evergraph_storage::index::property_index::{Completion as _, PropertyIndex};
 use evergraph_storage::io::clock::Clock;
@@ -81,6 +84,8 @@ pub struct Coordinator<N> {
     node: NodeHandle<N>,
     readers: Readers,
     tables: SharedTables,
+    /// Of the node, if its readers read them.
+    own: Option<OwnPartitions>,
     clock: Arc<dyn Clock>,
     options: CoordinatorOptions,
     ids: VertexIds,
@@ -101,33 +106,63 @@ impl<N: CoordinatingNode> Coordinator<N> {
         options: CoordinatorOptions,
     ) -> Self {
         let (ids, chosen, indexes) = (VertexIds::default(), AtomicU64::new(0), Mutex::default());
-        Self { node, readers, tables, clock, options, ids, chosen, indexes }
+        Self { node, readers, tables, own: None, clock, options, ids, chosen, indexes }
+    }
+
+    /// Transactions read the partitions of the node in their own threads.
+    #[must_use]
+    pub fn reading_own(self, own: OwnPartitions) -> Self {
+        Self { own: Some(own), ..self }
+    }
+
+    /// Asks for `reader`, which begins at `moment`, as [`Coordinator::begin`] gives both.
+    pub(crate) fn asker(&self, moment: &TablesMoment, reader: OpenReader) -> NodeAsker<N> {
+        let asker = NodeAsker::new(self.node.clone(), reader, self.options.read_patience);
+        match &self.own {
+            Some(own) => asker.beside(own.clone(), moment, Arc::clone(&self.clock)),
+            None => asker,
+        }
     }
 
     /// A snapshot to read at, and the tables there. The reader holds it.
     ///
     /// # Errors
-    /// `busy` if the node has not joined, or has not applied as much in time; `io` if it has stopped, or the log cannot be
-    /// asked; `conflict` if so old a snapshot is not kept.
+    /// Those of [`Coordinator::wait_for_moment`] and [`Coordinator::begin_at`].
     pub(super) fn begin(&self, at: BeginAt) -> Result<(Arc<TablesMoment>, OpenReader)> {
+        self.begin_at(self.wait_for_moment(at)?)
+    }
+
+    /// Waits until the node has applied what a snapshot has to show. The newest moment then.
+    ///
+    /// # Errors
+    /// `busy` if it has not applied as much in time; `io` if it has stopped, or the log cannot be asked.
+    pub(crate) fn wait_for_moment(&self, at: BeginAt) -> Result<Arc<TablesMoment>> {
         let until = self.clock.now().saturating_add(self.options.patience);
         let least = match at {
             BeginAt::Applied => LogPosition::START,
             BeginAt::After(position) => position,
             BeginAt::Fresh => self.end_of_log(until)?,
         };
+        self.tables.wait_for(least, until, &*self.clock).map_err(not_applied)
+    }
+
+    /// A snapshot to read at, of `moment` or a later one, and the tables there. The reader holds it. Waits for nothing: tables and
+    /// readers are locked for a moment each.
+    ///
+    /// # Errors
+    /// `busy` if the node has not joined; `conflict` if so old a snapshot is not kept.
+    pub(crate) fn begin_at(&self, mut moment: Arc<TablesMoment>) -> Result<(Arc<TablesMoment>, OpenReader)> {
         loop {
-            let moment = self.tables.wait_for(least, until, &*self.clock).map_err(not_applied)?;
-            match self.readers.begin_at(moment.seen()) {
+            let refusal = match self.readers.begin_at(moment.seen()) {
                 Ok(reader) => return Ok((moment, reader)),
+                Err(refusal) => refusal,
+            };
+            let newest = self.tables.newest();
+            match refusal {
                 // The node has applied more since, and told others so.
-                Err(ReaderRefusal::TooOld { .. }) if self.tables.newest().seen() != moment.seen() => {}
-                Err(refusal @ ReaderRefusal::TooOld { .. }) => {
-                    return Err(Error::conflict(refusal.to_string()));
-                }
-                Err(refusal @ ReaderRefusal::NotJoined) => {
-                    return Err(Error::new(ErrorKind::Busy, refusal.to_string()));
-                }
+                ReaderRefusal::TooOld { .. } if newest.seen() != moment.seen() => moment = newest,
+                ReaderRefusal::TooOld { .. } => return Err(Error::conflict(refusal.to_string())),
+                ReaderRefusal::NotJoined => return Err(Error::new(ErrorKind::Busy, refusal.to_string())),
             }
         }
     }
@@ -159,28 +194,29 @@ impl<N: CoordinatingNode> Coordinator<N> {
         self.tables.newest().seen().position
     }
 
+    /// What the node has applied.
+    pub(crate) fn tables(&self) -> &SharedTables {
+        &self.tables
+    }
+
     /// Sees to it that a transaction of any node has committed or never will: its timestamp if it has.
     ///
     /// # Errors
     /// As [`Submitter::cancel`].
-    pub fn cancel(&self, unknown: UnknownOutcome) -> Result<Timestamp> {
+    pub fn cancel(&self, unknown: UnknownCommit) -> Result<Timestamp> {
         self.submitter().cancel(unknown)
     }
 
-    pub(super) fn submitter(&self) -> Submitter<'_, N> {
+    pub(crate) fn submitter(&self) -> Submitter<'_, N> {
         Submitter { node: &self.node, clock: &*self.clock, patience: self.options.patience }
     }
 
-    pub(super) fn node(&self) -> &NodeHandle<N> {
-        &self.node
-    }
-
-    pub(super) fn options(&self) -> &CoordinatorOptions {
+    pub(crate) fn options(&self) -> &CoordinatorOptions {
         &self.options
     }
 
     /// Where the vertices of the next transaction go.
-    pub(super) fn choose_partition(&self) -> PartitionId {
+    pub(crate) fn choose_partition(&self) -> PartitionId {
         let chosen = self.chosen.fetch_add(1, Ordering::Relaxed);
         PartitionId((chosen % u64::from(self.tables.newest().partitions().get())) as u16)
     }
@@ -189,7 +225,7 @@ impl<N: CoordinatingNode> Coordinator<N> {
     ///
     /// # Errors
     /// `limit` if the partition has none left for the label; those of [`Submitter::ask`].
-    pub(super) fn take_id(&self, label: LabelId, partition: PartitionId) -> Result<VertexId> {
+    pub(crate) fn take_id(&self, label: LabelId, partition: PartitionId) -> Result<VertexId> {
         loop {
             if let Some(vertex) = self.ids.take(label, partition) {
                 return Ok(vertex);
@@ -205,7 +241,7 @@ impl<N: CoordinatingNode> Coordinator<N> {
         }
     }
 
-    pub(super) fn give_back(&self, partition: PartitionId, ids: &[(LabelId, VertexId)]) {
+    pub(crate) fn give_back(&self, partition: PartitionId, ids: &[(LabelId, VertexId)]) {
         for (label, vertex) in ids {
             self.ids.give_back(*label, partition, std::iter::once(*vertex));
         }

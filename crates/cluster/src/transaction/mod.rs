@@ -11,7 +11,7 @@
 //!
 //! - [`coordinator`]: snapshots to begin at, names and vertex ids
 //! - [`remote_transaction`]: one transaction
-//! - [`watched_reads`]: what a serialisable one has read
+//! - [`look_up_hashes`], [`watched_reads`]: what a serialisable one has read
 //! - [`transaction_record`]: from buffered writes to what is appended
 //! - [`submission`]: appends it, and waits
 //! - [`vertex_ids`]: ids that the log has given
@@ -20,6 +20,7 @@
 //! All of it runs in the threads of those who use the graph, which wait; the thread of a node never does.
 
 pub mod coordinator;
+pub mod look_up_hashes;
 pub mod one_answer;
 pub mod remote_transaction;
 pub mod submission;

@@ -12,8 +12,6 @@
 //!
 //! Whoever drops it rolls back: nothing was sent, and its vertex ids are given to others.
 
-use crate::key_hash::subject::NameKind;
-use crate::node::node_asker::NodeAsker;
 use crate::node::owned_node::CoordinatingNode;
 use crate::node::shared_tables::TablesMoment;
 use crate::record::large_transaction::TRANSACTION_BYTES_MAX;
@@ -105,8 +103,7 @@ impl<N: CoordinatingNode> RemoteTransaction<N> {
     pub fn begin(coordinator: &Arc<Coordinator<N>>, at: BeginAt, isolation: Isolation) -> Result<Self> {
         let (moment, reader) = coordinator.begin(at)?;
         let (timestamp, options) = (reader.at().position.end(), coordinator.options());
-        let asker = NodeAsker::new(coordinator.node().clone(), reader, options.read_patience);
-        let asker: Arc<dyn PartitionAsker> = Arc::new(asker);
+        let asker: Arc<dyn PartitionAsker> = Arc::new(coordinator.asker(&moment, reader));
         let map = Arc::<TablesMoment>::clone(&moment);
         let snapshot = RemoteSnapshot::new(timestamp, map, asker, options.limits);
         let reads = (isolation == Isolation::Serializable).then(|| WatchedReads::new(moment.salt()));
@@ -140,24 +137,24 @@ impl<N: CoordinatingNode> RemoteTransaction<N> {
     /// The label with this name.
     #[must_use]
     pub fn label(&self, name: &str) -> Option<LabelId> {
-        self.named(NameKind::Label, name, self.schema.current().label(name))
+        self.named(self.schema.current().label(name))
     }
 
     /// The edge type with this name.
     #[must_use]
     pub fn edge_type(&self, name: &str) -> Option<TypeId> {
-        self.named(NameKind::EdgeType, name, self.schema.current().edge_type(name))
+        self.named(self.schema.current().edge_type(name))
     }
 
     /// The property key with this name.
     #[must_use]
     pub fn key(&self, name: &str) -> Option<KeyId> {
-        self.named(NameKind::Key, name, self.schema.current().key(name))
+        self.named(self.schema.current().key(name))
     }
 
-    fn named<T>(&self, kind: NameKind, name: &str, id: Option<T>) -> Option<T> {
+    fn named<T>(&self, id: Option<T>) -> Option<T> {
         if let (None, Some(reads)) = (&id, &self.reads) {
-            reads.note_missing_name(kind, name);
+            reads.note_names();
         }
         id
     }
@@ -292,7 +289,7 @@ impl<N: CoordinatingNode> RemoteTransaction<N> {
         }
         let view = RemoteView::new(&self.snapshot);
         let facts = RecordFacts { view, moment: &self.moment, writes: &self.writes };
-        let part = transaction_part(&facts, &mut self.schema, self.reads.as_ref())?;
+        let part = transaction_part(&facts, &mut self.schema, self.reads.as_ref().map(WatchedReads::parts))?;
         let submitted = self.coordinator.submitter().submit(since, part);
         let is_undone = submitted.as_ref().is_err_and(|error| error.is_conflict());
         if !is_undone {

@@ -26,9 +26,9 @@ use crate::record_id::RecordId;
 use crate::transaction::one_answer::{AnswerWaiter, Waited, one_answer, pause};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::unknown_commit::UnknownCommit;
 use evergraph_storage::io::clock::Clock;
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,16 +37,6 @@ const PARTS_UNDER_WAY: usize = 8;
 
 /// How long to wait before something is handed to a node again that had no room for it.
 const FULL_WAIT: Duration = Duration::from_millis(1);
-
-/// Nobody knows yet whether a transaction has committed. Any node may be asked, as long as the log is remembered:
-/// [`Submitter::cancel`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct UnknownOutcome {
-    /// Its record.
-    pub id: RecordId,
-    /// Its snapshot.
-    pub since: Timestamp,
-}
 
 /// Sends through a node. Made for each use.
 pub struct Submitter<'a, N> {
@@ -63,8 +53,8 @@ impl<N: CoordinatingNode> Submitter<'_, N> {
     ///
     /// # Errors
     /// `conflict` if it did not and never will commit, and may be run again. `busy` if it was not sent. `invalid` for what no
-    /// node can install. `io` with [`UnknownOutcome`] as its cause if nobody knows; `io` without if the node has stopped, or
-    /// must start again.
+    /// node can install. `unknown`, with an [`UnknownCommit`] as its cause, if nobody knows: [`Submitter::cancel`] of any node
+    /// can be asked, as long as the log is remembered. `io` if it did not commit, since the node has stopped or must start again.
     pub fn submit(&self, since: Timestamp, part: TransactionPart) -> Result<Timestamp> {
         let until = self.clock.now().saturating_add(self.patience);
         let part = self.check_ahead(since, part)?;
@@ -75,9 +65,9 @@ impl<N: CoordinatingNode> Submitter<'_, N> {
         let (id, decision) = self.push(until, body, reserved)?;
         match decision.wait(until, self.clock) {
             Waited::Came(record) => of_result(record),
-            Waited::Never => Err(UnknownOutcome { id, since }.into()),
+            Waited::Never => Err(id.unknown_commit(since).into()),
             Waited::TimedOut => {
-                let cancelled = self.cancel(UnknownOutcome { id, since });
+                let cancelled = self.cancel(id.unknown_commit(since));
                 self.forget(id);
                 cancelled
             }
@@ -87,10 +77,10 @@ impl<N: CoordinatingNode> Submitter<'_, N> {
     /// Sees to it that a transaction has committed or never will: its timestamp if it has.
     ///
     /// # Errors
-    /// `conflict` if it did not commit, and never will. `io` with [`UnknownOutcome`] as its cause if that is not known.
-    pub fn cancel(&self, unknown: UnknownOutcome) -> Result<Timestamp> {
+    /// `conflict` if it did not commit, and never will. `unknown`, with the same cause, if that is still not known.
+    pub fn cancel(&self, unknown: UnknownCommit) -> Result<Timestamp> {
         let until = self.clock.now().saturating_add(self.patience);
-        let body = RecordBody::Cancel { of: unknown.id, since: unknown.since };
+        let body = RecordBody::Cancel { of: RecordId::of_unknown(unknown), since: unknown.since };
         let Ok((id, decision)) = self.push(until, body, None) else { return Err(unknown.into()) };
         let waited = decision.wait(until, self.clock);
         self.forget(id);
@@ -302,20 +292,6 @@ fn busy() -> Error {
 pub(super) fn stopped() -> Error {
     Error::new(ErrorKind::Io, CallError::Ended.to_string())
 }
-
-impl From<UnknownOutcome> for Error {
-    fn from(unknown: UnknownOutcome) -> Self {
-        Self::new(ErrorKind::Io, "it is not known whether the transaction has committed").because(unknown)
-    }
-}
-
-impl fmt::Display for UnknownOutcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ask any node what became of {}, which reads at {}", self.id, self.since)
-    }
-}
-
-impl std::error::Error for UnknownOutcome {}
 
 #[cfg(test)]
 mod tests;

@@ -15,19 +15,21 @@ use crate::record::payload::payloads;
 use crate::record::transaction_part::TransactionPart;
 use crate::remote::remote_snapshot::GraphMap as _;
 use crate::remote::remote_view::RemoteView;
-use crate::transaction::watched_reads::WatchedReads;
+use crate::transaction::look_up_hashes::{LookUpHashes, add_reads};
 use evergraph_graph::error::{Error, ErrorKind, Result, TransactionTooLarge};
 use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::IndexId;
 use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::mutation::Mutation;
+use evergraph_graph::next_reads::NextReads;
 use evergraph_graph::owner::Owner;
 use evergraph_graph::schema_change::SchemaChange;
+use evergraph_storage::transaction::reads::Reads;
 use evergraph_storage::transaction::resolve::append_mutations;
 use evergraph_storage::transaction::schema_writes::SchemaWrites;
 use evergraph_storage::transaction::write_checks::WriteChecks;
 use evergraph_storage::transaction::writes::{VertexWrite, Writes};
-use evergraph_storage::view::{NextReads, View as _};
+use evergraph_storage::view::View as _;
 use std::borrow::Cow;
 
 /// What a transaction rests on: the graph and the tables at its snapshot, and the vertices that it inserts.
@@ -77,7 +79,7 @@ impl SnapshotFacts for RecordFacts<'_> {
 pub fn transaction_part(
     facts: &RecordFacts<'_>,
     schema: &mut SchemaWrites,
-    reads: Option<&WatchedReads>,
+    reads: Option<(&Reads, &LookUpHashes)>,
 ) -> Result<TransactionPart> {
     let (salt, writes) = (facts.moment.salt(), facts.writes);
     learn_joins(facts, schema)?;
@@ -89,8 +91,8 @@ pub fn transaction_part(
     }
     checks.add_mutations(&mutations, facts)?;
     add_unique_values(&mut checks, &mutations, facts)?;
-    if let Some(reads) = reads {
-        reads.add_to(&mut checks, facts.moment.catalogue());
+    if let Some((reads, look_ups)) = reads {
+        add_reads(reads, look_ups, &mut checks, facts.moment.catalogue());
     }
     let Touches { hashes, entered } = Touches::of(&mutations, facts, salt)?;
     let (checks, ranges) = checks.finish();

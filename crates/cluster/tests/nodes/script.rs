@@ -255,7 +255,7 @@ impl Writer {
     fn index(&mut self) -> IndexDefinition {
         let kind = self.pick(&IndexKind::BY_VALUE);
         let id = IndexId { owner: Owner::Label(LabelId(0)), key: KeyId(0), kind };
-        IndexDefinition { id, unique: false }
+        IndexDefinition { id, unique: kind == IndexKind::Hash }
     }
 
     fn transaction(&mut self, touches: Vec<KeyHash>) -> TransactionPart {

@@ -11,6 +11,7 @@
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
 mod same_answers;
+mod scans;
 #[path = "../../../memory_engine/tests/partitions/shown.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod shown;
@@ -19,7 +20,8 @@ mod split_graph;
 use crate::same_answers::ViewComparison;
 use crate::shown::Shown;
 use crate::split_graph::{
-    AGE, AGES, HUB, KNOWS, LIKES, NAME, NAMES, NUMBERS, PERSON, SINCE, SplitGraph, TIMES, assert_found,
+    AGE, AGES, HUB, KNOWS, LIKES, NAME, NAMES, NUMBERS, PERSON, SINCE, SplitGraph, TEXT, TIMES, assert_found,
+    indexes,
 };
 use evergraph_cluster::planted::Bug;
 use evergraph_cluster::remote::remote_snapshot::{RemoteLimits, RemoteSnapshot};
@@ -27,28 +29,24 @@ use evergraph_cluster::remote::remote_view::RemoteView;
 use evergraph_cluster::remote::view_answering::answer_view;
 use evergraph_cluster::remote::view_question::{ViewQuestion, ViewQuestions};
 use evergraph_cluster::seeded::SeededChance;
-use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, GroupId, PartitionId, TypeId, VertexId};
-use evergraph_graph::index::IndexDefinition;
+use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
 use evergraph_graph::look_up::{MatchCursor, Matches, OrderedMatches, RangeCursor, ValueRange};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::newest::NewestEdges;
+use evergraph_graph::next_reads::NextReads;
 use evergraph_graph::owner::Owner;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::schema_change::SchemaChange;
-use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::{GraphView, NeighborBatch, NeighborCursor};
-use evergraph_storage::index::directory::{IndexDirectory, Indexed, Indexes};
-use evergraph_storage::index::property_index::{Completion as _, PropertyIndex};
 use evergraph_storage::snapshot::reader::Reader;
 use evergraph_storage::transaction::writes::Writes;
 use evergraph_storage::view::View as _;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::ops::Bound;
-use std::sync::Arc;
 
 static NO_WRITES: Writes = Writes::new();
 
@@ -93,23 +91,6 @@ fn an_older_moment_is_read_as_it_was_though_indexes_were_dropped_since() {
         let whole = whole.view();
         ViewComparison { graph: &graph, model: &model, remote, whole, chance, announces: true }.run();
     }
-}
-
-/// The indexes of a catalogue, as a front has them whose engine keeps their entries.
-fn indexes(catalogue: &Catalogue) -> IndexDirectory {
-    fn kept<I: Indexed>(definition: IndexDefinition) -> Arc<PropertyIndex<I>> {
-        let index = PropertyIndex::kept_by_engine(definition, Timestamp::ZERO, 0);
-        index.complete(Timestamp::ZERO);
-        Arc::new(index)
-    }
-    let mut indexes = Indexes::default();
-    for definition in catalogue.indexes() {
-        match definition.id.owner {
-            Owner::Label(_) => indexes.add(kept::<VertexId>(definition)),
-            Owner::EdgeType(_) => indexes.add(kept::<EdgeId>(definition)),
-        }
-    }
-    IndexDirectory::new(indexes)
 }
 
 /// Whether the reader of every engine, above a remote view, shows what a snapshot of the whole graph shows.
@@ -239,8 +220,8 @@ fn a_batch_takes_a_message_a_partition_and_not_one_an_item() {
     }
     let (rounds, messages) = asker.counted();
     assert_eq!(batch.len(), 600 * 6);
-    // A few rows first, then 64 at once; of the first row each list by itself.
-    assert!(rounds <= 20 && messages <= 4 * rounds, "{messages} messages in {rounds} rounds");
+    // The types of groups are known; then lists of 64 rows at once, 128, 256, and the rest.
+    assert!(rounds <= 4 && messages <= 4 * rounds, "{messages} messages in {rounds} rounds");
     batch.clear();
     let mut cursor = NeighborCursor::default();
     while !cursor.done {
@@ -258,6 +239,92 @@ fn a_batch_takes_a_message_a_partition_and_not_one_an_item() {
     let statistics = reader.statistics().unwrap();
     assert_eq!(statistics.edges, [(KNOWS, 1200), (LIKES, 600)]);
     assert_eq!(asker.counted().0, 0, "the scan has brought what counts need");
+}
+
+#[test]
+fn all_edges_of_many_vertices_take_two_rounds() {
+    let (graph, vertices) = ring(600);
+    let (snapshot, asker) = graph.remote_at(graph.now, RemoteLimits::default());
+    let whole = graph.whole_at(graph.now);
+    let catalogue = whole.catalogue();
+    let indexes = indexes(&catalogue);
+    let reader = Reader::new(RemoteView::new(&snapshot), &NO_WRITES, &catalogue, &indexes);
+    assert!(reader.is_remote() && !whole.is_remote());
+    reader.ahead(NextReads::EdgesOf(&vertices, Direction::Both));
+    for vertex in vertices {
+        let of = |view: &dyn GraphView| {
+            let (mut cursor, mut batch) = (NeighborCursor::default(), NeighborBatch::default());
+            view.neighbors(&[vertex], None, Direction::Both, &mut cursor, usize::MAX, &mut batch).unwrap();
+            batch
+        };
+        assert_eq!(of(&reader), of(&whole));
+    }
+    assert_eq!(asker.counted(), (2, 8), "the types of groups, and the lists");
+}
+
+#[test]
+fn many_values_are_looked_up_in_one_round() {
+    let (graph, _) = ring(600);
+    let (snapshot, asker) = graph.remote_at(graph.now, RemoteLimits::default());
+    let whole = graph.whole_at(graph.now);
+    let catalogue = whole.catalogue();
+    let indexes = indexes(&catalogue);
+    let reader = Reader::new(RemoteView::new(&snapshot), &NO_WRITES, &catalogue, &indexes);
+    // Three of these ages have 85 or 86 vertices each.
+    let ages: Vec<_> = (0..500_i32).map(|age| Value::I32(age + 4)).collect();
+    let looked_up = |view: &dyn GraphView, values: &[Value], limit| {
+        let (mut cursor, mut matches) = (MatchCursor::default(), Matches::default());
+        while !cursor.done {
+            view.look_up_vertices(PERSON, AGE, values, &mut cursor, limit, &mut matches).unwrap();
+        }
+        matches
+    };
+    let found = looked_up(&reader, &ages, usize::MAX);
+    let (rounds, messages) = asker.counted();
+    assert_eq!(found, looked_up(&whole, &ages, usize::MAX));
+    // Once for all values, and for what more than a page has.
+    assert!(rounds <= 4 && messages <= 4 * rounds, "{messages} messages in {rounds} rounds");
+    for limit in [1, 7, 64, 256] {
+        assert_eq!(looked_up(&reader, &ages[..9], limit), looked_up(&whole, &ages[..9], limit));
+    }
+}
+
+#[test]
+fn who_holds_unique_values_is_asked_in_one_round() {
+    let mut graph = SplitGraph::new(4);
+    let id = IndexId { owner: Owner::Label(PERSON), key: TEXT, kind: IndexKind::Hash };
+    let add = SchemaChange::AddIndex(IndexDefinition { id, unique: true });
+    graph.install(&[Mutation::Schema(add)]);
+    let text = |number: u32| Value::from(format!("text {number}"));
+    let mut vertices: Vec<_> =
+        (0..300).map(|number| VertexId::new(GroupId(number % 12), number as u16)).collect();
+    vertices.sort();
+    let insert = |vertex: &VertexId| {
+        let properties = Properties::new(vec![(TEXT, Some(text(vertex.0)))]);
+        Mutation::InsertVertex { vertex: *vertex, label: PERSON, properties }
+    };
+    graph.install(&vertices.iter().map(insert).collect::<Vec<_>>());
+    let whole = graph.whole_at(graph.now);
+    let catalogue = whole.catalogue();
+    let indexes = indexes(&catalogue);
+    let values: Vec<_> = vertices.iter().flat_map(|vertex| [text(vertex.0), text(vertex.0 + 4096)]).collect();
+    let holders = |view: &dyn GraphView| {
+        let mut holders = Vec::new();
+        view.look_up(PERSON, TEXT, &values, &mut holders).unwrap();
+        holders
+    };
+    for limits in LIMITS {
+        let (snapshot, asker) = graph.remote_at(graph.now, limits);
+        let reader = Reader::new(RemoteView::new(&snapshot), &NO_WRITES, &catalogue, &indexes);
+        let found = holders(&reader);
+        let (rounds, messages) = asker.counted();
+        assert_eq!(found, holders(&whole));
+        assert!(found.iter().step_by(2).all(Option::is_some));
+        if limits == RemoteLimits::default() {
+            assert_eq!((rounds, messages), (1, 4), "six hundred values");
+            assert_eq!((holders(&reader), asker.counted()), (found, (0, 0)), "what was answered is kept");
+        }
+    }
 }
 
 #[test]

@@ -10,11 +10,12 @@ use evergraph_graph::id::{Direction, EdgeId, GroupId, TypeId, VertexId};
 use evergraph_graph::index::IndexId;
 use evergraph_graph::look_up::{OrderedMatches, ValueRange};
 use evergraph_graph::newest::{NewestEdges, Stamped};
+use evergraph_graph::next_reads::NextReads;
 use evergraph_graph::owner::Owner;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_storage::index::entry_bound::EntryBound;
 use evergraph_storage::index::index_item::IndexItem;
-use evergraph_storage::view::{IndexAnswer, NextReads, View};
+use evergraph_storage::view::{IndexAnswer, View};
 use std::ops::Bound;
 
 /// Types of edges, one of which no edge has.
@@ -156,6 +157,9 @@ impl<W: View> ViewComparison<'_, W> {
     }
 
     fn lists(&mut self, vertices: &[VertexId]) {
+        if self.chance.happens(OneIn(2)) {
+            self.ahead(NextReads::EdgesOf(vertices, Direction::Both));
+        }
         for (edge_type, side) in TYPES.into_iter().flat_map(|edge_type| SIDES.map(|side| (edge_type, side))) {
             if self.announces {
                 self.remote.read_ahead(vertices, edge_type, side);
@@ -238,6 +242,7 @@ impl<W: View> ViewComparison<'_, W> {
         if let Some(size) = self.remote.index_size(index) {
             assert!(size.entries >= entries.len() as u64, "{} entries of {index:?}", size.entries);
         }
+        self.ahead(NextReads::ItemsOfValues(index, &values));
         for value in &values {
             let limit = [usize::MAX, 1, 1 + self.number(20)][self.number(3)];
             let mut all: Vec<_> =

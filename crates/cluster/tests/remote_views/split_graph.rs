@@ -6,6 +6,7 @@ use evergraph_cluster::remote::remote_snapshot::{GraphMap, RemoteLimits, RemoteS
 use evergraph_cluster::remote::view_answering::answer_view;
 use evergraph_cluster::remote::view_asking::PartitionAsker;
 use evergraph_cluster::seeded::{OneIn, SeededChance};
+use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{EdgeId, GroupId, KeyId, LabelId, PartitionId, TypeId, VertexId};
 use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
@@ -17,6 +18,8 @@ use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_memory_engine::engine::MemoryEngine;
+use evergraph_storage::index::directory::{IndexDirectory, Indexed, Indexes};
+use evergraph_storage::index::property_index::{Completion as _, PropertyIndex};
 use evergraph_storage::io::environment::Environment;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
@@ -98,6 +101,23 @@ impl NaiveGraph {
     fn has_edges(&self, vertex: VertexId) -> bool {
         self.edges.keys().any(|edge| edge.source == vertex || edge.target == vertex)
     }
+}
+
+/// The indexes of a catalogue, as a front has them whose engine keeps their entries.
+pub fn indexes(catalogue: &Catalogue) -> IndexDirectory {
+    fn kept<I: Indexed>(definition: IndexDefinition) -> Arc<PropertyIndex<I>> {
+        let index = PropertyIndex::kept_by_engine(definition, Timestamp::ZERO, 0);
+        index.complete(Timestamp::ZERO);
+        Arc::new(index)
+    }
+    let mut indexes = Indexes::default();
+    for definition in catalogue.indexes() {
+        match definition.id.owner {
+            Owner::Label(_) => indexes.add(kept::<VertexId>(definition)),
+            Owner::EdgeType(_) => indexes.add(kept::<EdgeId>(definition)),
+        }
+    }
+    IndexDirectory::new(indexes)
 }
 
 type Store = OpenStore<MemoryEngine>;

@@ -14,6 +14,7 @@ use evergraph_cluster::node::kept_partition::PartitionEvent;
 use evergraph_cluster::node::node_asker::NodeAsker;
 use evergraph_cluster::node::node_loop::{NodeError, NodeEvent, NodeLoop};
 use evergraph_cluster::node::node_thread::{NodeBell, NodeThread};
+use evergraph_cluster::node::own_partitions::OwnPartitions;
 use evergraph_cluster::node::owned_node::{NodeListener, OwnedNode};
 use evergraph_cluster::node::peer_loop::{PeerLoop, PeerOptions};
 use evergraph_cluster::node::readers::Readers;
@@ -104,6 +105,8 @@ pub struct RunningNode {
     pub thread: NodeThread<Node>,
     pub readers: Readers,
     pub tables: SharedTables,
+    pub own: OwnPartitions,
+    clock: Arc<dyn Clock>,
 }
 
 impl RunningNode {
@@ -131,19 +134,33 @@ impl RunningNode {
         let peers = PeerLoop::new(author, PeerOptions::default(), &applied, transport, workers);
         let readers = peers.readers().clone();
         let owned = OwnedNode::new(on_log, peers, Box::new(Listener(Arc::clone(wrongs))));
-        let tables = owned.tables().clone();
-        let thread = bell.start("node", clock, owned).unwrap();
-        Self { thread, readers, tables }
+        let (tables, own) = (owned.tables().clone(), owned.own_partitions().clone());
+        let thread = bell.start("node", Arc::clone(&clock), owned).unwrap();
+        Self { thread, readers, tables, own, clock }
     }
 
-    /// The graph as of everything that the node has applied.
+    /// The graph as of everything that the node has applied, as its thread reads it.
     pub fn snapshot(&self, limits: RemoteLimits) -> (Arc<TablesMoment>, RemoteSnapshot) {
+        self.snapshot_by(limits, |asker, _| asker)
+    }
+
+    /// The same, whose readers read the partitions of the node themselves.
+    pub fn snapshot_beside(&self, limits: RemoteLimits) -> (Arc<TablesMoment>, RemoteSnapshot) {
+        let clock = &self.clock;
+        self.snapshot_by(limits, |asker, moment| asker.beside(self.own.clone(), moment, Arc::clone(clock)))
+    }
+
+    fn snapshot_by(
+        &self,
+        limits: RemoteLimits,
+        reads: impl Fn(NodeAsker<Node>, &TablesMoment) -> NodeAsker<Node>,
+    ) -> (Arc<TablesMoment>, RemoteSnapshot) {
         loop {
             let moment = self.tables.newest();
             // It may have applied more since, and said so.
             let Ok(reader) = self.readers.begin_at(moment.seen()) else { continue };
             let timestamp = reader.at().position.end();
-            let asker = Arc::new(NodeAsker::new(self.thread.handle(), reader, PATIENCE));
+            let asker = Arc::new(reads(NodeAsker::new(self.thread.handle(), reader, PATIENCE), &moment));
             let map = Arc::<TablesMoment>::clone(&moment);
             return (moment, RemoteSnapshot::new(timestamp, map, asker, limits));
         }
@@ -156,6 +173,16 @@ impl RunningNode {
             stores.for_each(|(_, store)| store.opened().store().engine().merge_everything());
         };
         self.thread.handle().call(merge).unwrap();
+    }
+
+    /// Questions that its thread has had answered.
+    pub fn answered(&self) -> u64 {
+        let (told, answered) = channel();
+        let call = move |node: &mut Node, now: Duration| {
+            told.send(node.peers().status(now).answered.answered).unwrap();
+        };
+        self.thread.handle().call(call).unwrap();
+        answered.recv_timeout(PATIENCE).unwrap()
     }
 
     /// The newest message that it has applied.

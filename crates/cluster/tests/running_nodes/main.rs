@@ -3,9 +3,11 @@
 //! ```text
 //! cluster        nodes, each a thread and its workers; a thread for which time passes, for log and network
 //! judge          reads the log by itself: the graph after each commit
+//! own_reads      the same of readers that read the partitions of their node themselves
 //! reads          what any node reads of all partitions at S is the graph at S, while commits and merges go on
 //! writer         transactions that fit the graph, by hand: each is decided before the next
-//! transactions   coordinators of all nodes: what they read, committed and were refused is right in the order of the log
+//! stores         what the front of a store promises, over a graph of all nodes
+//! transactions   stores of all nodes: what they read, committed and were refused is right in the order of the log
 //! ```
 //!
 //! What is asked and written comes from a seed; when it happens, and what happens at once, does not. Whatever happens, the log
@@ -14,6 +16,7 @@
 
 mod cluster;
 mod judge;
+mod own_reads;
 mod reads;
 #[path = "../stores/script.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
@@ -21,5 +24,6 @@ mod script;
 #[path = "../../../memory_engine/tests/partitions/shown.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod shown;
+mod stores;
 mod transactions;
 mod writer;

@@ -1,4 +1,4 @@
-//! Transactions: coordinators of all nodes read and write at both levels; the log in order says whether each was right.
+//! Transactions: the stores of all nodes read and write at both levels; the log in order says whether each was right.
 //!
 //! Several threads work on a few vertices, so that many want the same. The log delays, loses, doubles and reorders what is
 //! appended. In the end
@@ -12,20 +12,26 @@ use crate::cluster::{Cluster, Node};
 use crate::judge::Judge;
 use crate::reads::read;
 use crate::shown::{Shown, value_of};
+use evergraph_cluster::engine::cluster_engine::{ClusterEngine, cluster_store};
 use evergraph_cluster::log::memory::LogFaults;
 use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::planted::{Bug, with};
 use evergraph_cluster::record::body::NewName;
 use evergraph_cluster::seeded::{OneIn, SeededChance};
-use evergraph_cluster::transaction::coordinator::{BeginAt, Coordinator, CoordinatorOptions};
-use evergraph_cluster::transaction::remote_transaction::RemoteTransaction;
+use evergraph_cluster::transaction::coordinator::{Coordinator, CoordinatorOptions};
+use evergraph_graph::column::Column;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_graph::transaction::Isolation;
-use evergraph_graph::value::Value;
-use evergraph_graph::view::{GraphView as _, NeighborBatch, NeighborCursor};
+use evergraph_graph::transaction::{Freshness, Isolation, Transaction as _, TransactionOptions};
+use evergraph_graph::value::{Value, ValueType};
+use evergraph_graph::view::{GraphView, NeighborBatch, NeighborCursor};
+use evergraph_storage::io::clock::Clock;
+use evergraph_storage::io::random::SplitMix64;
+use evergraph_storage::memory_budget::MemoryBudget;
+use evergraph_storage::store::{Store, StoreOptions};
 use evergraph_storage::sync::Mutex;
+use evergraph_storage::transaction::handle::Transaction;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,7 +46,8 @@ const TRIES: usize = 50;
 /// Vertices to begin with.
 const VERTICES: usize = 6;
 
-type RemoteCoordinator = Arc<Coordinator<Node>>;
+pub type ClusterStore = Store<ClusterEngine>;
+type ClusterTransaction = Transaction<ClusterEngine>;
 
 /// What clients do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,14 +82,14 @@ struct Tally {
 }
 
 struct Client<'a> {
-    coordinators: &'a [RemoteCoordinator],
+    stores: &'a [ClusterStore],
     node: usize,
     work: Work,
     chance: SeededChance,
     /// Vertices that anybody has inserted.
     vertices: &'a Mutex<Vec<VertexId>>,
     /// What it has seen.
-    seen: LogPosition,
+    seen: Timestamp,
     runs: Vec<Run>,
     conflicts: usize,
 }
@@ -93,18 +100,25 @@ fn answer_of(graph: &Shown, vertex: VertexId) -> Answer {
     Some((value_of(values, WEIGHT), degree as u64))
 }
 
-fn ask(transaction: &RemoteTransaction<Node>, vertex: VertexId) -> Result<Answer> {
-    let reader = transaction.reader();
-    if reader.label(vertex)?.is_none() {
+fn ask(view: &impl GraphView, vertex: VertexId) -> Result<Answer> {
+    if !is_there(view, vertex)? {
         return Ok(None);
     }
-    let weight = reader.vertex_property(vertex, WEIGHT)?.map(|weight| match weight {
+    let mut weights = Column::new(ValueType::I64);
+    view.vertex_properties(&[vertex], WEIGHT, &mut weights)?;
+    let weight = weights.get(0).map(|weight| match weight {
         Value::I64(weight) => weight,
         other => panic!("{other:?} is no weight"),
     });
     let mut degrees = Vec::new();
-    reader.degrees(&[vertex], None, Direction::Out, &mut degrees)?;
+    view.degrees(&[vertex], None, Direction::Out, &mut degrees)?;
     Ok(Some((weight, degrees[0])))
+}
+
+fn is_there(view: &impl GraphView, vertex: VertexId) -> Result<bool> {
+    let mut labels = Vec::new();
+    view.labels(&[vertex], &mut labels)?;
+    Ok(labels[0].is_some())
 }
 
 impl Client<'_> {
@@ -113,7 +127,7 @@ impl Client<'_> {
             let tried = self.transaction();
             match tried.map_err(|error| (error.kind(), error)) {
                 Ok(run) => {
-                    self.seen = LogPosition::of(run.committed.unwrap_or(run.since));
+                    self.seen = run.committed.unwrap_or(run.since);
                     self.runs.push(run);
                 }
                 Err((ErrorKind::Conflict, _)) => self.conflicts += 1,
@@ -133,23 +147,24 @@ impl Client<'_> {
     fn transaction(&mut self) -> Result<Run> {
         // A session may go on at another node.
         if self.chance.happens(OneIn(4)) {
-            self.node = self.chance.below(self.coordinators.len() as u64) as usize;
+            self.node = self.chance.below(self.stores.len() as u64) as usize;
         }
-        let at = match self.chance.happens(OneIn(5)) {
-            true => BeginAt::Fresh,
-            false => BeginAt::After(self.seen),
+        let freshness = match self.chance.happens(OneIn(5)) {
+            true => Freshness::Fresh,
+            false => Freshness::After(self.seen),
         };
         let is_serializable = self.chance.happens(OneIn(2));
         let isolation = if is_serializable { Isolation::Serializable } else { Isolation::Snapshot };
-        let coordinator = &self.coordinators[self.node];
-        let mut transaction = RemoteTransaction::begin(coordinator, at, isolation)?;
+        let options = TransactionOptions::default().isolation(isolation).freshness(freshness);
+        let mut transaction = self.stores[self.node].begin_with(options);
         let since = transaction.timestamp();
-        assert!(LogPosition::of(since) >= self.seen, "a session goes back");
         let (mut reads, mut updated) = (Vec::new(), Vec::new());
         for _ in 0..2 {
             let vertex = self.any_vertex();
             reads.push((vertex, ask(&transaction, vertex)?));
         }
+        // One that could not begin has not come here.
+        assert!(LogPosition::of(since) >= LogPosition::of(self.seen), "a session goes back");
         let (mut inserted, mut has_written) = (Vec::new(), false);
         for _ in 0..self.chance.below(3) {
             let written = match self.work {
@@ -173,17 +188,17 @@ impl Client<'_> {
     /// Adds one to a weight, and asks whether the transaction sees that.
     fn add_weight(
         &mut self,
-        transaction: &mut RemoteTransaction<Node>,
+        transaction: &mut ClusterTransaction,
         updated: &mut Vec<(VertexId, Answer)>,
     ) -> Result<()> {
         let vertex = self.any_vertex();
         if updated.iter().any(|(known, _)| *known == vertex) {
             return Ok(());
         }
-        let before = ask(transaction, vertex)?;
+        let before = ask(&*transaction, vertex)?;
         let weight = before.and_then(|(weight, _)| weight).unwrap_or_default() + 1;
-        transaction.set_vertex_properties(vertex, vec![(WEIGHT, Some(Value::I64(weight)))])?;
-        let after = ask(transaction, vertex)?;
+        transaction.set_vertex_property(vertex, WEIGHT, Some(Value::I64(weight)))?;
+        let after = ask(&*transaction, vertex)?;
         assert_eq!(after.map(|(weight, _)| weight), Some(Some(weight)), "own writes are seen");
         updated.push((vertex, before));
         Ok(())
@@ -191,7 +206,7 @@ impl Client<'_> {
 
     fn change(
         &mut self,
-        transaction: &mut RemoteTransaction<Node>,
+        transaction: &mut ClusterTransaction,
         updated: &mut Vec<(VertexId, Answer)>,
         inserted: &mut Vec<VertexId>,
     ) -> Result<()> {
@@ -204,9 +219,9 @@ impl Client<'_> {
                     properties.push((TEXT, "x".repeat(90_000).into()));
                 }
                 let vertex = transaction.add_vertex(PERSON, &properties)?;
-                assert_eq!(ask(transaction, vertex)?, Some((Some(0), 0)), "own writes are seen");
+                assert_eq!(ask(&*transaction, vertex)?, Some((Some(0), 0)), "own writes are seen");
                 inserted.push(vertex);
-                if ask(transaction, other)?.is_some() {
+                if ask(&*transaction, other)?.is_some() {
                     transaction.add_edge(vertex, KNOWS, other, &[])?;
                 }
             }
@@ -215,7 +230,7 @@ impl Client<'_> {
             }
             7 => {
                 if let Some(edge) = first_edge(transaction, vertex)? {
-                    transaction.set_edge_properties(edge, vec![(WEIGHT, Some(Value::I64(2)))])?;
+                    transaction.set_edge_property(edge, WEIGHT, Some(Value::I64(2)))?;
                 }
             }
             8 => {
@@ -234,47 +249,61 @@ impl Client<'_> {
     }
 }
 
-fn first_edge(transaction: &RemoteTransaction<Node>, vertex: VertexId) -> Result<Option<EdgeId>> {
-    let reader = transaction.reader();
-    if reader.label(vertex)?.is_none() {
+fn first_edge(transaction: &ClusterTransaction, vertex: VertexId) -> Result<Option<EdgeId>> {
+    if !is_there(transaction, vertex)? {
         return Ok(None);
     }
     let (mut cursor, mut batch) = (NeighborCursor::default(), NeighborBatch::default());
-    reader.neighbors(&[vertex], None, Direction::Out, &mut cursor, 1, &mut batch)?;
+    transaction.neighbors(&[vertex], None, Direction::Out, &mut cursor, 1, &mut batch)?;
     Ok(batch.edges.first().copied())
 }
 
-/// A coordinator on each node, with names that all of them know, and some vertices.
-fn coordinators(cluster: &Cluster) -> (Vec<RemoteCoordinator>, Vec<VertexId>, LogPosition) {
-    let patience = Duration::from_secs(60);
+/// A coordinator on each node.
+pub fn coordinators(cluster: &Cluster, patience: Duration) -> Vec<Arc<Coordinator<Node>>> {
     let options = CoordinatorOptions { patience, read_patience: patience, ..CoordinatorOptions::default() };
-    let all: Vec<RemoteCoordinator> = cluster
-        .nodes
-        .iter()
-        .map(|node| {
-            let (handle, clock) = (node.thread.handle(), Arc::clone(&cluster.clock));
-            let (readers, tables) = (node.readers.clone(), node.tables.clone());
-            Arc::new(Coordinator::new(handle, readers, tables, clock, options))
-        })
-        .collect();
+    let nodes = cluster.nodes.iter().map(|node| {
+        let (handle, clock) = (node.thread.handle(), Arc::clone(&cluster.clock));
+        let (readers, tables) = (node.readers.clone(), node.tables.clone());
+        let coordinator = Coordinator::new(handle, readers, tables, clock, options);
+        Arc::new(coordinator.reading_own(node.own.clone()))
+    });
+    nodes.collect()
+}
+
+/// The store of the graph on each node.
+pub fn stores(cluster: &Cluster, coordinators: &[Arc<Coordinator<Node>>]) -> Vec<ClusterStore> {
+    let stores = (0..).zip(coordinators).map(|(number, coordinator)| {
+        let clock: Arc<dyn Clock> = cluster.clock.clone();
+        let (budget, random) = (Arc::new(MemoryBudget::new(u64::MAX)), Box::new(SplitMix64::new(number)));
+        cluster_store(coordinator.clone(), clock, budget, random, StoreOptions::default())
+    });
+    stores.collect()
+}
+
+/// Stores of all nodes, with names that all of them know, and some vertices.
+fn begin(cluster: &Cluster) -> (Vec<ClusterStore>, Vec<VertexId>, Timestamp) {
+    let coordinators = coordinators(cluster, Duration::from_secs(60));
     let names = [
         NewName::Label("Person".into()),
         NewName::EdgeType("KNOWS".into()),
         NewName::Key("weight".into()),
         NewName::Key("text".into()),
     ];
-    let first = names.map(|name| all[0].name(name.clone()).map(|id| (name, id)).unwrap());
+    let first = names.map(|name| coordinators[0].name(name.clone()).map(|id| (name, id)).unwrap());
     for (name, id) in first {
-        assert_eq!(all[1].name(name).unwrap(), id, "all who ask get the same");
+        assert_eq!(coordinators[1].name(name).unwrap(), id, "all who ask get the same");
     }
-    let at = BeginAt::After(all[0].applied());
-    let mut transaction = RemoteTransaction::begin(&all[2], at, Isolation::Snapshot).unwrap();
-    assert_eq!((transaction.label("Person"), transaction.key("weight")), (Some(PERSON), Some(WEIGHT)));
-    assert_eq!((transaction.edge_type("KNOWS"), transaction.key("text")), (Some(KNOWS), Some(TEXT)));
+    let all = stores(cluster, &coordinators);
+    let after = Freshness::After(coordinators[0].applied().end());
+    let mut transaction = all[2].begin_with(TransactionOptions::default().freshness(after));
+    let mut keys = ["weight", "text"].map(|name| transaction.key(name).unwrap());
+    keys.sort_unstable();
+    assert_eq!((transaction.label("Person").unwrap(), keys), (PERSON, [WEIGHT, TEXT]));
+    assert_eq!(transaction.edge_type("KNOWS").unwrap(), KNOWS);
     let weight = [(WEIGHT, Value::I64(0))];
     let vertices = (0..VERTICES).map(|_| transaction.add_vertex(PERSON, &weight).unwrap()).collect();
     let committed = transaction.commit().unwrap();
-    (all, vertices, LogPosition::of(committed.timestamp))
+    (all, vertices, committed.timestamp)
 }
 
 /// Plays clients at once, and judges.
@@ -294,15 +323,15 @@ fn play(seed: u64, work: Work, bug: Option<Bug>) -> std::result::Result<Tally, S
         cut: OneIn(80),
     };
     let cluster = Cluster::start(seed, faults);
-    let (coordinators, vertices, seen) = coordinators(&cluster);
+    let (stores, vertices, seen) = begin(&cluster);
     let vertices = Mutex::new(vertices);
     let (mut runs, mut tally) = (Vec::new(), Tally::default());
     std::thread::scope(|scope| {
         let clients: Vec<_> = (0..CLIENTS)
             .map(|number| {
                 let client = Client {
-                    coordinators: &coordinators,
-                    node: number % coordinators.len(),
+                    stores: &stores,
+                    node: number % stores.len(),
                     work,
                     chance: SeededChance::new(seed * 100 + number as u64),
                     vertices: &vertices,

@@ -13,6 +13,7 @@ use evergraph_graph::catalogue::{Catalogue, Owner as SchemaOwner};
 use evergraph_graph::column::{Column, ColumnData};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::next_reads::NextReads;
 use evergraph_graph::value::collection::Map;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView;
@@ -246,6 +247,9 @@ impl Reader<'_, '_> {
                     by_label.entry(label).or_default().push(*vertex);
                 }
             }
+            if self.view.is_remote() {
+                self.announce_vertices(&by_label);
+            }
             for (label, vertices) in by_label {
                 let rows = self.vertex_rows(label, &vertices)?;
                 for (vertex, row) in vertices.into_iter().zip(rows) {
@@ -277,6 +281,9 @@ impl Reader<'_, '_> {
                     by_type.entry(edge.edge_type).or_default().push(*edge);
                 }
             }
+            for edges in by_type.values().filter(|_| self.view.is_remote()) {
+                self.view.ahead(NextReads::EdgePropertyMaps(edges));
+            }
             for (edge_type, edges) in by_type {
                 let rows = self.edge_rows(edge_type, &edges)?;
                 for (edge, row) in edges.into_iter().zip(rows) {
@@ -295,10 +302,27 @@ impl Reader<'_, '_> {
         keys
     }
 
+    /// Says that the properties of vertices are read next, and what is known of their values.
+    fn announce_vertices(&self, by_label: &BTreeMap<LabelId, Vec<VertexId>>) {
+        for (label, vertices) in by_label {
+            self.view.ahead(NextReads::VertexPropertyMaps(vertices));
+            let keys = self.keys(SchemaOwner::Label(*label)).into_iter();
+            for meta in keys.filter_map(|key| self.catalogue.meta_key(*label, key)) {
+                self.view.ahead(NextReads::VertexProperties(vertices, meta));
+            }
+        }
+    }
+
+    /// Whether all properties of each of some elements are read, and not each of `keys` of all: of another machine they take a
+    /// message, all together.
+    fn reads_maps(&self, keys: &[KeyId], elements: usize) -> bool {
+        keys.len() > elements || self.view.is_remote()
+    }
+
     fn vertex_rows(&mut self, label: LabelId, vertices: &[VertexId]) -> Result<Rows> {
         let keys = self.keys(SchemaOwner::Label(label));
         let mut rows: Rows = vec![Vec::new(); vertices.len()];
-        if keys.len() > vertices.len() {
+        if self.reads_maps(&keys, vertices.len()) {
             for (vertex, row) in vertices.iter().zip(&mut rows) {
                 self.put(row, self.view.vertex_property_map(*vertex)?)?;
             }
@@ -324,7 +348,7 @@ impl Reader<'_, '_> {
     fn edge_rows(&mut self, edge_type: TypeId, edges: &[EdgeId]) -> Result<Rows> {
         let keys = self.keys(SchemaOwner::EdgeType(edge_type));
         let mut rows: Rows = vec![Vec::new(); edges.len()];
-        if keys.len() > edges.len() {
+        if self.reads_maps(&keys, edges.len()) {
             for (edge, row) in edges.iter().zip(&mut rows) {
                 self.put(row, self.view.edge_property_map(*edge)?)?;
             }

@@ -28,6 +28,7 @@ use crate::reader::recovery::recover;
 use crate::words::SharedWords;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::transaction::Freshness;
 use evergraph_storage::io::clock::Clock;
 use evergraph_storage::io::directory::{Directory, LockState, OpenMode};
 use evergraph_storage::io::error::IoError;
@@ -218,7 +219,7 @@ impl LiveReader {
 }
 
 impl SharedReadable for LiveReader {
-    fn prepare(&self) -> Option<Prepared> {
+    fn prepare(&self, _: Freshness) -> Option<Prepared> {
         let is_ready = self.joined().is_ok_and(|joined| self.is_open(&joined));
         (!is_ready).then(|| Box::new(self.begin_in_newest()) as Prepared)
     }

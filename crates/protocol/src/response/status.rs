@@ -8,7 +8,7 @@
 //! | 403 | forbidden | what the user's role does not allow |
 //! | 498 | malformed request | bytes that are no request |
 //! | 499 | invalid request arguments | an unknown operation or argument, or one of a wrong type |
-//! | 500 | server error | everything else: damage, refusals of the operating system |
+//! | 500 | server error | everything else: damage, refusals of the operating system, a commit of unknown outcome |
 //! | 595 | fail step | `fail()` |
 //! | 596 | temporary | a conflict, or a busy database: nothing was written, run it again |
 //! | 597 | evaluation | a wrong query; its attributes have line and column |
@@ -101,6 +101,7 @@ impl Status {
             ErrorKind::Invalid | ErrorKind::NotFound => Self::ServerErrorEvaluation,
             ErrorKind::Conflict | ErrorKind::Busy => Self::ServerErrorTemporary,
             ErrorKind::Cancelled => Self::ServerErrorTimeout,
+            // One of unknown outcome is not temporary, whose requests drivers send again.
             _ => Self::ServerError,
         }
     }
@@ -118,5 +119,6 @@ mod tests {
         }
         assert_eq!(Status::from_code(404), None);
         assert_eq!(Status::of(ErrorKind::Conflict).code(), 596);
+        assert_eq!(Status::of(ErrorKind::Unknown).code(), 500, "whatever is temporary may be run again");
     }
 }

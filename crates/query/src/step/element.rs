@@ -2,14 +2,19 @@
 
 use crate::batch::column::Column;
 use crate::execute::context::Context;
+use crate::step::announced::AnnouncedElements;
 use crate::step::meta_property;
 use crate::step::stored_property::{Stored as Kept, each, may_be_several, several};
 use crate::value::item::{Item, Owner, Property};
 use evergraph_graph::column::Column as Stored;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{KeyId, VertexId};
+use evergraph_graph::next_reads::NextReads;
 use evergraph_graph::value::{Value, ValueType};
 use std::sync::Arc;
+
+/// Vertices of which labels and values are read together, where that saves a message: of many, it is one of many.
+const FEW: usize = 64;
 
 /// The label of each element of `column`, the key of each property; `None` of anything else, and of what isn't there any
 /// more.
@@ -25,6 +30,9 @@ pub fn labels(column: &Column, cx: &Context<'_>) -> Result<Vec<Option<Item>>> {
             .into_iter()
             .map(|label| Some(Item::from(&*catalogue.label_name(label?))))
             .collect());
+    }
+    if let Some(elements) = AnnouncedElements::of(column, cx) {
+        elements.labels();
     }
     let label = |item: Item| {
         Ok(match item {
@@ -53,6 +61,11 @@ pub fn values(column: &Column, key: &str, cx: &Context<'_>) -> Result<(Vec<u32>,
             return Ok(computed);
         }
         let Some(id) = id else { return Ok((Vec::new(), Column::of_items(Vec::new()))) };
+        if vertices.len() <= FEW && cx.view().is_remote() {
+            // With the label of the first: one message, and not two.
+            cx.view().ahead(NextReads::Labels(&vertices));
+            cx.view().ahead(NextReads::VertexProperties(&vertices, id));
+        }
         let mut stored = Stored::new(declared(&vertices, id, cx)?);
         cx.view().vertex_properties(&vertices, id, &mut stored)?;
         let (rows, column) = Column::of_stored(stored);
@@ -66,6 +79,9 @@ pub fn values(column: &Column, key: &str, cx: &Context<'_>) -> Result<(Vec<u32>,
         let mut stored = Stored::new(ValueType::Any);
         cx.view().edge_properties(&edges, id, &mut stored)?;
         return Ok(Column::of_stored(stored));
+    }
+    if let (Some(elements), Some(id)) = (AnnouncedElements::of(column, cx), id) {
+        elements.values(id);
     }
     let (mut rows, mut found) = (Vec::new(), Vec::new());
     for (row, item) in (0_u32..).zip(column.items()) {
@@ -137,6 +153,9 @@ fn value(item: &Item, key: &str, id: Option<KeyId>, cx: &Context<'_>) -> Result<
 pub fn properties(column: &Column, keys: &[Arc<str>], cx: &Context<'_>) -> Result<(Vec<u32>, Vec<Property>)> {
     let catalogue = cx.catalogue();
     let wanted: Vec<KeyId> = keys.iter().filter_map(|key| catalogue.key(key)).collect();
+    if let Some(elements) = AnnouncedElements::of(column, cx) {
+        elements.properties(&wanted);
+    }
     let (mut rows, mut found) = (Vec::new(), Vec::new());
     for (row, item) in (0_u32..).zip(column.items()) {
         let (owner, all) = match item {

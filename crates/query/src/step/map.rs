@@ -8,6 +8,7 @@ use crate::execute::limits::GrowingShare;
 use crate::execute::pipeline::Step;
 use crate::plan::function::{MapShape, PathPart, Pop, Selected};
 use crate::plan::operator::{Name, Reducer, Sorting};
+use crate::step::announced::AnnouncedElements;
 use crate::step::barrier::Accumulator;
 use crate::step::by::{Projection, tokens};
 use crate::step::element;
@@ -122,6 +123,9 @@ impl Function {
             }),
             Self::Scalar(scalar) => scalar.of(batch, cx),
             Self::ElementMap(shape, by, visible) => {
+                if let Some(elements) = AnnouncedElements::of(&batch.current, cx) {
+                    elements.maps(shape);
+                }
                 grown(batch, cx, |item, cx| element_map(&item, shape, by, visible.as_mut(), cx).map(Some))
             }
             Self::Project(names, by) => project(batch, names, by, cx),

@@ -1,6 +1,7 @@
 //! Steps: run the operators of a plan, a family a module.
 
 pub mod algorithm;
+pub mod announced;
 pub mod barrier;
 pub mod bound;
 pub mod branch;

@@ -264,7 +264,7 @@ pub fn live_vertices(ids: &[Item], cx: &Context<'_>) -> Result<Vec<VertexId>> {
     Ok(vertices.into_iter().zip(labels).filter_map(|(vertex, label)| label.map(|_| vertex)).collect())
 }
 
-fn vertex_of_id(id: &Item) -> Result<Option<VertexId>> {
+pub(super) fn vertex_of_id(id: &Item) -> Result<Option<VertexId>> {
     match id {
         Item::Vertex(vertex) => Ok(Some(*vertex)),
         Item::Value(value) => {

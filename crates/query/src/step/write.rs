@@ -7,10 +7,11 @@ use crate::execute::pending_batches::PendingBatches;
 use crate::execute::pipeline::Step;
 use crate::plan::merge::Cardinality;
 use crate::plan::new_element::{checked_key, checked_label};
+use crate::step::announced::AnnouncedElements;
 use crate::step::by::Projection;
 use crate::step::meta_property;
 use crate::step::property::{PropertyValue, of_new_edge, of_new_vertex, set_of_edge, set_of_vertex};
-use crate::step::source::live_vertices;
+use crate::step::source::{live_vertices, vertex_of_id};
 use crate::step::stored_property::{Change, stored};
 use crate::value::item::{Item, Owner};
 use crate::write::Writer as _;
@@ -142,6 +143,10 @@ impl Step for AddEdge {
         let [from, to] = &mut self.ends;
         let (sources, targets) = (from.of(&batch, cx)?, to.of(&batch, cx)?);
         let properties = self.properties.of(&batch, cx)?;
+        let ends = sources.iter().chain(&targets).flatten().filter_map(|end| vertex_of_id(end).ok()?);
+        if let Some(ends) = AnnouncedElements::of_vertices(sources.len() + targets.len(), ends, cx) {
+            ends.labels();
+        }
         let mut added = Vec::with_capacity(batch.len());
         for (row, (edge_type, properties)) in types.into_iter().zip(properties).enumerate() {
             let name = text(edge_type, "the label of an edge")?;
@@ -183,6 +188,9 @@ impl Step for SetProperties {
         for property in &mut self.0.0 {
             // One key after the other: what a traversal says of the next may depend on the one before.
             let written = property.of(&batch, cx)?;
+            if let Some(elements) = AnnouncedElements::of(&batch.current, cx) {
+                elements.presence();
+            }
             let mut items: Vec<Item> = batch.current.items().collect();
             let mut renewed = false;
             for (item, written) in items.iter_mut().zip(written) {
@@ -247,6 +255,9 @@ impl Step for Drop {
 
 fn delete_all(elements: &Column, cx: &mut Context<'_>) -> Result<()> {
     cx.charge.check()?;
+    if let Some(elements) = AnnouncedElements::of(elements, cx) {
+        elements.deletion();
+    }
     for item in elements.items() {
         // What a traversal reaches twice, or what went with its vertex, is gone already.
         match item {

@@ -131,6 +131,10 @@ impl From<&Error> for HttpError {
             ErrorKind::Cancelled => StatusCode::GATEWAY_TIMEOUT,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        Self::new(status, error.kind().name(), error.to_string())
+        let attributes = match error.kind() {
+            ErrorKind::Unknown => Attributes::new().with_unknown_outcome(),
+            _ => Attributes::new(),
+        };
+        Self { attributes, ..Self::new(status, error.kind().name(), error.to_string()) }
     }
 }

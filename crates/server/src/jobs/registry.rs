@@ -287,7 +287,7 @@ impl Jobs {
 
     fn end(&self, job: &Job, outcome: Result<WorkResult>) {
         if let Err(error) = &outcome
-            && matches!(error.kind(), ErrorKind::Io | ErrorKind::Corrupt)
+            && matches!(error.kind(), ErrorKind::Io | ErrorKind::Corrupt | ErrorKind::Unknown)
         {
             let (kind, database) = (job.kind().name(), job.access().database());
             tracing::error!(target: target::REQUEST, database, job = %job.id(), "a {kind} failed: {error}");

@@ -23,6 +23,28 @@ pub enum EntryBound<I> {
     End,
 }
 
+impl<I> EntryBound<I> {
+    /// As the lower end of a range of values, which may have more than what lies behind this place.
+    #[must_use]
+    pub fn as_lower(&self) -> Bound<&Value> {
+        match self {
+            Self::Start | Self::End => Bound::Unbounded,
+            Self::Before(value) | Self::At(value, _) => Bound::Included(value),
+            Self::After(value) => Bound::Excluded(value),
+        }
+    }
+
+    /// The same for the upper end.
+    #[must_use]
+    pub fn as_upper(&self) -> Bound<&Value> {
+        match self {
+            Self::Start | Self::End => Bound::Unbounded,
+            Self::After(value) | Self::At(value, _) => Bound::Included(value),
+            Self::Before(value) => Bound::Excluded(value),
+        }
+    }
+}
+
 impl<I: Copy + Ord> EntryBound<I> {
     /// The places between which the values of `range` lie, the lower one first; no entry is at either.
     #[must_use]

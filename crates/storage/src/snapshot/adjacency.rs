@@ -6,9 +6,10 @@
 
 use crate::snapshot::reader::{Reader, appended, fewer_than_deleted, rows_from};
 use crate::transaction::writes::EdgeWrite;
-use crate::view::{NextReads, PointReads, View, runs};
+use crate::view::{PointReads, View, runs};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, TypeId, VertexId};
+use evergraph_graph::next_reads::NextReads;
 use evergraph_graph::view::{EdgeCursor, NeighborBatch, NeighborCursor};
 use std::cmp::Ordering;
 
@@ -31,16 +32,30 @@ impl TypeChoice<'_> {
 struct Ahead {
     /// The first row that wasn't announced.
     end: usize,
-    /// Rows that were announced last.
+    /// Rows that are announced next; a row by itself is not.
     rows: usize,
+    /// Rows that are announced at once, at most.
+    rows_max: usize,
     /// The first row whose group wasn't announced.
     types_end: usize,
 }
 
 /// Rows that are announced at once, at most: as many as a disk serves side by side, some times over.
 const AHEAD_ROWS_MAX: usize = 64;
+/// The same of other machines: a message takes as long for many rows as for one. Never more than are wanted of neighbours, or
+/// than a disk gets.
+const REMOTE_AHEAD_ROWS_MAX: usize = 4096;
 
 impl Ahead {
+    /// Nothing was announced of the rows from `row` on, of which `limit` neighbours are wanted.
+    fn new<V: View>(view: &V, row: usize, limit: usize) -> Self {
+        let (rows, rows_max) = match view.is_remote() {
+            true => (AHEAD_ROWS_MAX, limit.clamp(AHEAD_ROWS_MAX, REMOTE_AHEAD_ROWS_MAX)),
+            false => (1, AHEAD_ROWS_MAX),
+        };
+        Self { end: row, rows, rows_max, types_end: row }
+    }
+
     /// Announces the groups of rows from `row` on, whose edge types are asked for.
     fn announce_types<V: View>(
         &mut self,
@@ -49,7 +64,7 @@ impl Ahead {
         row: usize,
         direction: Direction,
     ) {
-        self.types_end = (row + AHEAD_ROWS_MAX).min(vertices.len());
+        self.types_end = (row + self.rows_max).min(vertices.len());
         let rows = &vertices[row..self.types_end];
         if rows.len() > 1 {
             reader.view.ahead(NextReads::EdgeTypes(rows, direction));
@@ -64,11 +79,15 @@ impl Ahead {
         row: usize,
         (types, direction): (&[TypeId], Direction),
     ) {
-        self.rows = (2 * self.rows).min(AHEAD_ROWS_MAX);
-        self.end = (row + self.rows).min(vertices.len());
+        let announced = &vertices[row..(row + self.rows).min(vertices.len())];
+        self.end = row + announced.len();
+        self.rows = (2 * self.rows).min(self.rows_max);
+        if announced.len() < 2 {
+            return;
+        }
         for edge_type in types {
             for side in direction.sides() {
-                reader.view.read_ahead(&vertices[row..self.end], *edge_type, *side);
+                reader.view.read_ahead(announced, *edge_type, *side);
             }
         }
     }
@@ -88,7 +107,7 @@ impl<V: View> Reader<'_, V> {
         let mut choice = TypeChoice { wanted: types, chosen: Vec::new(), of: None };
         let mut list = Vec::new();
         let mut room = limit;
-        let mut ahead = Ahead { end: cursor.row + 1, rows: 1, types_end: cursor.row };
+        let mut ahead = Ahead::new(&self.view, cursor.row, limit);
         while !cursor.done && room > 0 {
             let Some(vertex) = vertices.get(cursor.row) else {
                 cursor.done = true;
@@ -228,6 +247,13 @@ impl<V: View> Reader<'_, V> {
     /// Appends the stored edges of a vertex, without own writes: a self loop once.
     pub(crate) fn stored_edges(&self, vertex: VertexId, edges: &mut Vec<EdgeId>) -> Result<()> {
         let mut list = Vec::new();
+        if self.view.is_remote() {
+            for side in Direction::Both.sides() {
+                for edge_type in self.view.edge_types(vertex.group(), *side)? {
+                    self.view.read_ahead(&[vertex], edge_type, *side);
+                }
+            }
+        }
         for side in Direction::Both.sides() {
             for edge_type in self.view.edge_types(vertex.group(), *side)? {
                 list.clear();

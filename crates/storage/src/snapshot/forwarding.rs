@@ -16,6 +16,7 @@ macro_rules! view_through_reader {
             use evergraph_graph::index::IndexStatistics;
             use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, OrderedMatches, ValueRange};
             use evergraph_graph::newest::NewestEdges;
+            use evergraph_graph::next_reads::NextReads;
             use evergraph_graph::timestamp::Timestamp;
             use evergraph_graph::value::Value;
             use evergraph_graph::view::{
@@ -38,6 +39,8 @@ macro_rules! view_through_reader {
                     limit: usize,
                     edges: &mut Vec<EdgeId>
                 ) -> Result<()>);
+                forward!(is_remote() -> bool);
+                forward!(ahead(next: NextReads<'_>) -> ());
                 forward!(labels(vertices: &[VertexId], labels: &mut Vec<Option<LabelId>>) -> Result<()>);
                 forward!(neighbors(
                     vertices: &[VertexId],

@@ -14,6 +14,7 @@ use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::note::Notes;
 use evergraph_graph::topology::Projection;
+use evergraph_graph::transaction::Freshness;
 use evergraph_graph::view::Freeze;
 use std::sync::Arc;
 
@@ -28,17 +29,16 @@ pub struct Snapshot<E: Engine> {
 }
 
 impl<E: Engine> Snapshot<E> {
-    /// Begins one now.
+    /// Begins one now, with at least what `freshness` says.
     #[must_use]
-    pub fn begin(front: &Arc<Front<E>>) -> Self {
-        Self::of(Session::begin(front, Access::Read))
+    pub fn begin(front: &Arc<Front<E>>, freshness: Freshness) -> Self {
+        Self::of(Session::begin_with(front, Access::Read, freshness))
     }
 
     /// Reads at the moment of `session`.
     #[must_use]
     pub fn of(session: Session<E>) -> Self {
-        // After the timestamp was taken: the catalogue names at least what it shows.
-        let catalogue = session.front().catalogue.load_full();
+        let catalogue = session.catalogue();
         Self { session, catalogue }
     }
 

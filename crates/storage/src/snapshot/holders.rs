@@ -1,13 +1,14 @@
 //! Holders: which vertex or edge has a value of a unique property, for a reader.
 
 use crate::index::property_index::PropertyIndex;
-use crate::snapshot::look_up::{BATCH, Property, ReadItem};
+use crate::snapshot::look_up::{AHEAD_VALUES, BATCH, Property, ReadItem};
 use crate::snapshot::reader::Reader;
 use crate::view::View;
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{KeyId, LabelId, VertexId};
 use evergraph_graph::look_up::{MatchCursor, Matches};
+use evergraph_graph::next_reads::NextReads;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::GraphView as _;
@@ -77,7 +78,11 @@ impl<V: View> Reader<'_, V> {
             return self.scanned_holders((owner, key), values, holders);
         };
         let mut candidates = Vec::with_capacity(BATCH.0);
-        for value in values {
+        for (at, value) in values.iter().enumerate() {
+            if at.is_multiple_of(AHEAD_VALUES.1) {
+                let next = &values[at..(at + AHEAD_VALUES.1).min(values.len())];
+                self.announce_values((owner, key), &index, next);
+            }
             let value = self.fitting((owner, key), value);
             let holder =
                 self.first_candidate((owner, key), &index, &value, &mut candidates, |item, is_exact| {
@@ -101,13 +106,20 @@ impl<V: View> Reader<'_, V> {
         let Some(index) = self.index_on::<VertexId>(property, None)? else {
             let mut found = Vec::new();
             self.scanned_holders(property, values, &mut found)?;
+            self.announce_maps(&found);
             for holder in found {
                 holders.push(holder.map(|vertex| self.found(label, vertex)).transpose()?);
             }
             return Ok(());
         };
         let mut candidates = Vec::with_capacity(BATCH.0);
-        for value in values {
+        for (at, value) in values.iter().enumerate() {
+            if at.is_multiple_of(AHEAD_VALUES.1) && values.len() > 1 && self.view.is_remote() {
+                // Their properties are asked for together; who they are is kept, mostly.
+                let mut next = Vec::new();
+                self.holders(property, &values[at..(at + AHEAD_VALUES.1).min(values.len())], &mut next)?;
+                self.announce_maps(&next);
+            }
             let value = self.fitting(property, value);
             let holder = self.first_candidate(property, &index, &value, &mut candidates, |vertex, _| {
                 let found = self.found(label, vertex)?;
@@ -117,6 +129,14 @@ impl<V: View> Reader<'_, V> {
             holders.push(holder?);
         }
         Ok(())
+    }
+
+    /// Says that all properties of these vertices are read next, if that takes messages.
+    fn announce_maps(&self, found: &[Option<VertexId>]) {
+        if self.view.is_remote() {
+            let vertices: Vec<VertexId> = found.iter().flatten().copied().collect();
+            self.view.ahead(NextReads::VertexPropertyMaps(&vertices));
+        }
     }
 
     fn found(&self, label: LabelId, vertex: VertexId) -> Result<FoundVertex> {

@@ -25,6 +25,7 @@ use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{EdgeId, KeyId, VertexId};
 use evergraph_graph::index::{IndexDefinition, IndexKind, IndexStatistics};
 use evergraph_graph::look_up::{MatchCursor, Matches, OrderedMatches, RangeCursor, ValueRange};
+use evergraph_graph::next_reads::NextReads;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::{EdgeCursor, GraphView, VertexCursor};
 use std::borrow::Cow;
@@ -39,10 +40,15 @@ pub(super) type Property = (Owner, KeyId);
 pub(super) const BATCH: (usize, usize) = (16, 256);
 /// Items read at once where everything is read.
 const SCAN_BATCH: usize = 4096;
+/// Values that are announced at once, at least and at most.
+pub(super) const AHEAD_VALUES: (usize, usize) = (64, 4096);
 
 /// An item that a reader reads with own writes laid over.
 pub(crate) trait ReadItem: Indexed {
     fn read<V: View>(self, reader: &Reader<'_, V>, key: KeyId) -> Result<Option<Value>>;
+
+    /// That one property of each item is read next.
+    fn next_values(items: &[Self], key: KeyId) -> NextReads<'_>;
 
     /// Whether own writes change or delete it.
     fn is_written(self, writes: &Writes) -> bool;
@@ -74,6 +80,10 @@ impl ReadItem for VertexId {
         reader.vertex_property(self, key)
     }
 
+    fn next_values(items: &[Self], key: KeyId) -> NextReads<'_> {
+        NextReads::VertexProperties(items, key)
+    }
+
     fn is_written(self, writes: &Writes) -> bool {
         writes.vertex(self).is_some()
     }
@@ -103,6 +113,10 @@ impl ReadItem for VertexId {
 impl ReadItem for EdgeId {
     fn read<V: View>(self, reader: &Reader<'_, V>, key: KeyId) -> Result<Option<Value>> {
         reader.edge_property(self, key)
+    }
+
+    fn next_values(items: &[Self], key: KeyId) -> NextReads<'_> {
+        NextReads::EdgeProperties(items, key)
     }
 
     fn is_written(self, writes: &Writes) -> bool {
@@ -140,6 +154,27 @@ pub(super) struct CandidateBatch {
     pub(super) is_exact: bool,
 }
 
+/// The items with `value` are looked up.
+fn note_value<I: ReadItem>(reads: &Reads, index: &Arc<PropertyIndex<I>>, value: &Value) {
+    match reads.look_ups_elsewhere() {
+        None => I::looked_up(reads).note_value(index, value),
+        Some(look_ups) => look_ups.note_value(index.definition().id, value),
+    }
+}
+
+/// The entries between two places are looked up.
+fn note_range<I: ReadItem>(
+    reads: &Reads,
+    index: &Arc<PropertyIndex<I>>,
+    low: EntryBound<I>,
+    high: EntryBound<I>,
+) {
+    match reads.look_ups_elsewhere() {
+        None => I::looked_up(reads).note_range(index, low, high),
+        Some(look_ups) => look_ups.note_range(index.definition().id, low.as_lower(), high.as_upper()),
+    }
+}
+
 /// The item of an own write's place, and its value.
 fn noted_pair<I: Copy>(place: &EntryBound<I>) -> Option<(&Value, I)> {
     match place {
@@ -163,11 +198,18 @@ impl<V: View> Reader<'_, V> {
         };
         let end = matches.items.len().saturating_add(limit);
         let mut candidates = Vec::new();
+        let mut announced = cursor.row;
         while !cursor.done {
             let Some(value) = values.get(cursor.row) else {
                 cursor.done = true;
                 break;
             };
+            if cursor.row >= announced {
+                let wanted = (end - matches.items.len()).clamp(AHEAD_VALUES.0, AHEAD_VALUES.1);
+                let next = &values[cursor.row..(cursor.row + wanted).min(values.len())];
+                self.announce_values(property, &index, next);
+                announced += next.len();
+            }
             let value = self.fitting(property, value);
             loop {
                 let room = end - matches.items.len();
@@ -195,6 +237,21 @@ impl<V: View> Reader<'_, V> {
             (cursor.row, cursor.after) = (cursor.row + 1, None);
         }
         Ok(())
+    }
+
+    /// Says that the items with each of `values` are looked up next, if that takes messages.
+    #[inline]
+    pub(super) fn announce_values<I: Indexed>(
+        &self,
+        property: Property,
+        index: &PropertyIndex<I>,
+        values: &[Value],
+    ) {
+        if values.len() > 1 && self.view.is_remote() && index.is_kept_by_engine() {
+            let fitting = values.iter().map(|value| self.fitting(property, value).into_owned());
+            let fitting: Vec<Value> = fitting.collect();
+            self.view.ahead(NextReads::ItemsOfValues(index.definition().id, &fitting));
+        }
     }
 
     /// How many entries are asked for at once, where `room` are wanted. No more than that of an engine, by a serialisable
@@ -230,7 +287,7 @@ impl<V: View> Reader<'_, V> {
         candidates: &mut Vec<I>,
     ) -> Result<CandidateBatch> {
         if let Some(reads) = self.reads {
-            I::looked_up(reads).note_value(index, value);
+            note_value(reads, index, value);
         }
         let start = candidates.len();
         let answer = self.view.candidates(index.definition().id, value, after, batch, candidates)?;
@@ -285,7 +342,7 @@ impl<V: View> Reader<'_, V> {
         // What lies behind the last one that was handed out was not read.
         let last = reached(cursor).filter(|_| !cursor.done).unwrap_or(until);
         let (from, to) = if range.descending { (last, after) } else { (after, last) };
-        I::looked_up(reads).note_range(&index, from, to);
+        note_range(reads, &index, from, to);
         walked
     }
 
@@ -419,6 +476,7 @@ impl<V: View> Reader<'_, V> {
         while more {
             items.clear();
             more = I::scan(self, owner, &mut cursor, &mut items)?;
+            self.view.ahead(I::next_values(&items, key));
             for item in &items {
                 if let Some(value) = I::read(*item, self, key)? {
                     visit(*item, value);

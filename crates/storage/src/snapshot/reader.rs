@@ -12,7 +12,7 @@
 use crate::index::directory::IndexDirectory;
 use crate::transaction::reads::Reads;
 use crate::transaction::writes::{EdgeWrite, VertexWrite, Writes};
-use crate::view::{GroupBits, NextReads, PointReads, View};
+use crate::view::{GroupBits, PointReads, View};
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -20,6 +20,7 @@ use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, KeyId, LabelId
 use evergraph_graph::index::IndexStatistics;
 use evergraph_graph::look_up::{MatchCursor, Matches, OrderedMatches, RangeCursor, ValueRange};
 use evergraph_graph::newest::NewestEdges;
+use evergraph_graph::next_reads::NextReads;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
@@ -185,6 +186,9 @@ impl<V: View> GraphView for Reader<'_, V> {
     }
 
     fn catalogue(&self) -> Arc<Catalogue> {
+        if let Some(reads) = self.reads {
+            reads.note_names();
+        }
         Arc::clone(self.catalogue)
     }
 
@@ -229,6 +233,17 @@ impl<V: View> GraphView for Reader<'_, V> {
         edges: &mut Vec<EdgeId>,
     ) -> Result<()> {
         self.edges_from(types, cursor, limit, edges)
+    }
+
+    #[inline]
+    fn is_remote(&self) -> bool {
+        self.view.is_remote()
+    }
+
+    /// What own writes answer is announced, too: nobody asks about it more than once.
+    #[inline]
+    fn ahead(&self, next: NextReads<'_>) {
+        self.view.ahead(next);
     }
 
     fn labels(&self, vertices: &[VertexId], labels: &mut Vec<Option<LabelId>>) -> Result<()> {

@@ -6,11 +6,14 @@ use crate::index::item::Item;
 use crate::index::property_index::{Completion as _, PropertyIndex};
 use crate::timeline::clock::OutOfReach;
 use crate::timeline::registry::Access;
-use crate::transaction::front::Front;
+use crate::transaction::front::{Front, LogAccess};
+use crate::transaction::give_names::GiveNames;
+use crate::transaction::graph_log::GraphLog;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::id::{EdgeId, VertexId};
 use evergraph_graph::index::IndexDefinition;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::transaction::Freshness;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +34,12 @@ impl<E: Engine> Session<E> {
     /// Begins at the newest commit (to write), or at the newest that snapshots see (to read).
     #[must_use]
     pub fn begin(front: &Arc<Front<E>>, access: Access) -> Self {
+        Self::begin_with(front, access, Freshness::Applied)
+    }
+
+    /// The same, with at least what `freshness` says.
+    #[must_use]
+    pub fn begin_with(front: &Arc<Front<E>>, access: Access, freshness: Freshness) -> Self {
         let begun = (access == Access::Read).then(|| front.timeline.clock().now());
         let pin = |timestamp| {
             let pin = front.engine.pin(timestamp);
@@ -45,7 +54,7 @@ impl<E: Engine> Session<E> {
             }
             pin
         };
-        let (timestamp, pin) = front.timeline.begin_at(access, begun, pin);
+        let (timestamp, pin) = front.timeline.begin_at(access, freshness, begun, pin);
         Self { pin, front: Arc::clone(front), timestamp, access, begun }
     }
 
@@ -75,6 +84,37 @@ impl<E: Engine> Session<E> {
     #[must_use]
     pub fn pin(&self) -> &E::Pin {
         &self.pin
+    }
+
+    /// Who decides the commits of this session, and gives names and ids, if that is a log that other stores share.
+    #[inline]
+    pub(crate) fn graph_log(&self) -> Option<&dyn GraphLog> {
+        match &self.front.log_access {
+            LogAccess::Writes(_) | LogAccess::Applies(_) | LogAccess::Reads(_) => None,
+            LogAccess::Shared(log) => Some(log(&self.pin)),
+        }
+    }
+
+    /// Who gives new names numbers.
+    #[inline]
+    pub(crate) fn names(&self) -> &dyn GiveNames {
+        match self.graph_log() {
+            None => &self.front.names,
+            Some(log) => log,
+        }
+    }
+
+    /// Names of at least what this moment shows. Where a shared log decides, of exactly this moment: what a commit rests on.
+    #[must_use]
+    #[inline]
+    pub fn catalogue(&self) -> Arc<Catalogue> {
+        if let LogAccess::Shared(_) = self.front.log_access
+            && let Some(catalogue) = self.front.engine.shared_catalogue(&self.pin)
+        {
+            return catalogue;
+        }
+        // After the timestamp was taken.
+        self.front.catalogue.load_full()
     }
 
     /// The engine's view of this moment.

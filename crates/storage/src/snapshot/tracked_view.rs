@@ -8,7 +8,7 @@ use crate::index::entry_bound::EntryBound;
 use crate::index::index_item::IndexItem;
 use crate::planted::{Bug, planted};
 use crate::transaction::reads::{NoteReads, Reads};
-use crate::view::{GroupBits, IndexAnswer, IndexSize, NextReads, View};
+use crate::view::{GroupBits, IndexAnswer, IndexSize, View};
 use evergraph_graph::column::ValueSink;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
@@ -16,6 +16,7 @@ use evergraph_graph::index::IndexId;
 use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::look_up::OrderedMatches;
 use evergraph_graph::newest::{NewestEdges, Stamped};
+use evergraph_graph::next_reads::NextReads;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 
@@ -111,6 +112,11 @@ impl<V: View, R: NoteReads> View for TrackedView<'_, V, R> {
             reads.note_edge_types(group, side, &types);
         }
         Ok(types)
+    }
+
+    #[inline]
+    fn is_remote(&self) -> bool {
+        self.view.is_remote()
     }
 
     #[inline]

@@ -24,6 +24,7 @@ use crate::sync::{Mutex, MutexGuard, thread};
 use crate::timeline::registry::{Access, Registry};
 use crate::timeline::shared_readable::SharedReadable;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::transaction::Freshness;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -201,13 +202,15 @@ impl Timeline {
 
     /// Registers a snapshot and calls `pin` with its timestamp while the registry is locked.
     pub fn begin<P>(&self, access: Access, pin: impl FnOnce(Timestamp) -> P) -> (Timestamp, P) {
-        self.begin_at(access, None, pin)
+        self.begin_at(access, Freshness::Applied, None, pin)
     }
 
-    /// The same of a snapshot that begins at the time `begun`, on the clock, which statistics tell.
+    /// The same of a snapshot that sees at least what `freshness` says, and begins at the time `begun`, on the clock, which
+    /// statistics tell.
     pub fn begin_at<P>(
         &self,
         access: Access,
+        freshness: Freshness,
         begun: Option<Duration>,
         pin: impl FnOnce(Timestamp) -> P,
     ) -> (Timestamp, P) {
@@ -224,7 +227,7 @@ impl Timeline {
         });
         let (mut registry, timestamp) = match &self.readable {
             // Nobody can build on a commit here.
-            Readable::Shared(shared) => self.register(&**shared),
+            Readable::Shared(shared) => self.register(&**shared, freshness),
             Readable::Published | Readable::Durable(_) => {
                 let registry = self.registry.lock();
                 // Loaded inside the lock: see the registry's proof.
@@ -279,9 +282,13 @@ impl Timeline {
 
     /// Announces a snapshot to the process that writes, with the registry locked, after what had to be waited for.
     #[cold]
-    fn register(&self, shared: &dyn SharedReadable) -> (MutexGuard<'_, Registry>, Timestamp) {
+    fn register(
+        &self,
+        shared: &dyn SharedReadable,
+        freshness: Freshness,
+    ) -> (MutexGuard<'_, Registry>, Timestamp) {
         loop {
-            let prepared = shared.prepare();
+            let prepared = shared.prepare(freshness);
             let registry = self.registry.lock();
             if let Some(timestamp) = shared.register(prepared) {
                 self.published.fetch_max(timestamp.0, Ordering::AcqRel);
@@ -366,7 +373,7 @@ mod tests {
     }
 
     impl SharedReadable for ClosedOnce {
-        fn prepare(&self) -> Option<Prepared> {
+        fn prepare(&self, _: Freshness) -> Option<Prepared> {
             let timeline = self.timeline.get().and_then(std::sync::Weak::upgrade).expect("it is open");
             // Of another thread, as a snapshot that ends.
             let ends = std::thread::spawn(move || timeline.registry().len());

@@ -9,6 +9,7 @@
 //! Source: mapped-engine, section 5.
 
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::transaction::Freshness;
 use std::any::Any;
 use std::fmt::Debug;
 
@@ -21,9 +22,9 @@ pub type Prepared = Box<dyn Any + Send>;
 /// Any thread calls any method; `register` with the registry of this process' timeline locked, and the engine's `pin` follows
 /// under the same lock.
 pub trait SharedReadable: Send + Sync + Debug {
-    /// Does what takes long, before the registry is locked: files are read, another process is waited for. `None` if there is
-    /// nothing of the kind to do.
-    fn prepare(&self) -> Option<Prepared>;
+    /// Does what takes long, before the registry is locked: files are read, another process is waited for, or commits that
+    /// `freshness` asks for. `None` if there is nothing of the kind to do.
+    fn prepare(&self, freshness: Freshness) -> Option<Prepared>;
 
     /// Announces that a snapshot begins, then loads R, in this order: the writer sees the announcement, or the snapshot sees
     /// what the writer did before it looked. `None` if by now there is something to prepare first: it is called again then.

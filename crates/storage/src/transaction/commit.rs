@@ -18,6 +18,8 @@
 //! Checking is the last that can fail. Timestamp order, log order and install order are the same.
 //! Whoever is refused has changed nothing; after the frame is in the log the outcome is the log's.
 //!
+//! Where a log decides that several stores share (`graph_log.rs`), all of this is its business.
+//!
 //! An owner's commit has no keys to check: nobody else writes (`notes/owning.rs`).
 //!
 //! A serialisable transaction's reads are checked ahead of the latch, and under it once more where
@@ -41,6 +43,7 @@ use crate::timeline::clock::LatchState;
 use crate::transaction::deadline::Deadline;
 use crate::transaction::discriminators::Renames;
 use crate::transaction::front::Front;
+use crate::transaction::graph_log::SharedCommit;
 use crate::transaction::latch::{check_healthy, check_open, under_latch};
 use crate::transaction::pending_commit::PendingCommit;
 use crate::transaction::reads::Reads;
@@ -85,6 +88,14 @@ pub fn publish<E: Engine>(
         drop(session);
         // What it read may be newer than what is durable; it is acknowledged when that is.
         return Ok(PendingCommit::new(front, Committed { timestamp: since, renamed: Vec::new() }));
+    }
+    if let Some(log) = session.graph_log() {
+        deadline.check()?;
+        let committed = log.commit(SharedCommit { writes, schema: &mut schema, reads });
+        let committed = committed.map_err(|error| refused(&front, error))?;
+        drop(session);
+        front.counters.committed(committed.renamed.len());
+        return Ok(PendingCommit::new(front, committed));
     }
     let mut notes = None;
     if !authorship.notes.is_empty() {
@@ -182,7 +193,7 @@ fn attempt<E: Engine>(
             Err(Refusal::OtherIndexes) => {}
             Err(Refusal::Taken(taken)) => {
                 for edge in taken {
-                    renames.rename(&*front.engine, writes, edge, schema.current())?;
+                    renames.rename(session, writes, edge, schema.current())?;
                 }
             }
             Err(refusal) => {

@@ -1,9 +1,11 @@
 //! Discriminators: numbers that tell parallel edges apart, and new ones if another transaction was first.
 //!
 //! An added edge takes the lowest discriminator that no open snapshot sees and no record names. If
-//! another transaction commits an edge of that name first, nothing conflicts: the edge gets the next.
+//! another transaction commits an edge of that name first, nothing conflicts: the edge gets the next. Where a shared log
+//! decides, it takes the lowest that is free at S, and such a commit conflicts.
 
 use crate::engine::Engine;
+use crate::snapshot::session::Session;
 use crate::transaction::describe;
 use crate::transaction::writes::{EdgeWrite, Writes};
 use evergraph_graph::catalogue::Catalogue;
@@ -18,7 +20,7 @@ use std::collections::BTreeSet;
 /// # Errors
 /// `limit` if all 65,536 are taken; errors of reading.
 pub fn lowest_free<E: Engine>(
-    engine: &E,
+    session: &Session<E>,
     writes: &Writes,
     (source, edge_type, target): (VertexId, TypeId, VertexId),
     refused: &BTreeSet<EdgeId>,
@@ -26,7 +28,13 @@ pub fn lowest_free<E: Engine>(
 ) -> Result<u16> {
     let edge = |discriminator| EdgeId { source, edge_type, target, discriminator };
     let mut taken = Vec::new();
-    engine.taken_discriminators(source, edge_type, target, &mut taken)?;
+    match session.graph_log() {
+        None => {
+            let engine = &session.front().engine;
+            engine.taken_discriminators(source, edge_type, target, &mut taken)?;
+        }
+        Some(log) => log.taken_discriminators(source, edge_type, target, &mut taken)?,
+    }
     taken.extend(writes.edges_between(source, edge_type, target).map(|(taken, _)| taken));
     taken.extend(refused.range(edge(0)..=edge(u16::MAX)).map(|edge| edge.discriminator));
     taken.sort_unstable();
@@ -57,7 +65,7 @@ impl Renames {
     /// As [`lowest_free`].
     pub fn rename<E: Engine>(
         &mut self,
-        engine: &E,
+        session: &Session<E>,
         writes: &mut Writes,
         edge: EdgeId,
         catalogue: &Catalogue,
@@ -65,7 +73,7 @@ impl Renames {
         debug_assert!(matches!(writes.edge(edge), Some(EdgeWrite::Add(_))), "only added edges are renamed");
         self.refused.insert(edge);
         let between = (edge.source, edge.edge_type, edge.target);
-        let discriminator = lowest_free(engine, writes, between, &self.refused, catalogue)?;
+        let discriminator = lowest_free(session, writes, between, &self.refused, catalogue)?;
         writes.rename_edge(edge, discriminator);
         let renamed = EdgeId { discriminator, ..edge };
         match self.names.iter_mut().find(|(_, present)| *present == edge) {

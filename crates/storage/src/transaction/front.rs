@@ -10,6 +10,7 @@ use crate::notes::versions::NoteVersions;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{ArcCell, Mutex};
 use crate::timeline::clock::Timeline;
+use crate::transaction::graph_log::GraphLog;
 use crate::transaction::names::Names;
 use crate::vertex_ids::VertexIds;
 use evergraph_graph::catalogue::Catalogue;
@@ -30,7 +31,7 @@ pub struct Front<E: Engine> {
     pub(crate) fills: PendingFills<E>,
     pub(crate) engine: Arc<E>,
     pub(crate) timeline: Arc<Timeline>,
-    pub(crate) log_access: LogAccess,
+    pub(crate) log_access: LogAccess<E>,
     pub(crate) catalogue: ArcCell<Catalogue>,
     pub(crate) names: Names,
     pub(crate) ids: VertexIds,
@@ -46,15 +47,30 @@ pub struct Front<E: Engine> {
 /// The process that writes what is read here, if it is known now.
 pub type WriterProcess = Arc<dyn Fn() -> Option<u32> + Send + Sync>;
 
+/// Finds the log in what a snapshot pins. A function, which the engine's kinds can be told apart in.
+pub type LogOfPin<E> = for<'p> fn(&'p <E as Engine>::Pin) -> &'p dyn GraphLog;
+
 /// Who writes the log of a store.
-#[derive(Clone)]
-pub enum LogAccess {
+pub enum LogAccess<E: Engine> {
     /// This process does, with what its transactions commit.
     Writes(Arc<Log>),
     /// This process does, with commits that were decided elsewhere: the store has one partition of a graph.
     Applies(Arc<PartitionLog>),
     /// Another process does: this one reads.
     Reads(WriterProcess),
+    /// All stores of one graph do, whose partitions lie elsewhere: the log decides, for this store by its pins.
+    Shared(LogOfPin<E>),
+}
+
+impl<E: Engine> Clone for LogAccess<E> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Writes(log) => Self::Writes(Arc::clone(log)),
+            Self::Applies(partition) => Self::Applies(Arc::clone(partition)),
+            Self::Reads(writer) => Self::Reads(Arc::clone(writer)),
+            Self::Shared(log) => Self::Shared(*log),
+        }
+    }
 }
 
 /// The log of a store that has one partition of a graph.
@@ -66,7 +82,7 @@ pub struct PartitionLog {
     pub(crate) applying: Mutex<()>,
 }
 
-impl LogAccess {
+impl<E: Engine> LogAccess<E> {
     /// Writes `log`: with commits that were decided elsewhere, if the store has `own` groups of a graph only.
     #[must_use]
     pub fn of(log: Arc<Log>, own: Option<OwnGroups>) -> Self {
@@ -78,16 +94,30 @@ impl LogAccess {
 }
 
 impl<E: Engine> Front<E> {
-    /// The log, to commit what is decided here.
+    /// Refuses whoever is about to write.
     ///
     /// # Errors
     /// `invalid` in a store that only reads, naming the process that writes, and in one of a partition.
+    #[inline]
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        match &self.log_access {
+            LogAccess::Writes(_) | LogAccess::Shared(_) => Ok(()),
+            LogAccess::Applies(partition) => Err(decided_elsewhere(partition.own)),
+            LogAccess::Reads(writer) => Err(read_only(writer())),
+        }
+    }
+
+    /// The log, to commit what is decided here.
+    ///
+    /// # Errors
+    /// As [`Front::check_writable`]; `invalid` where a shared log decides.
     #[inline]
     pub(crate) fn log(&self) -> Result<&Arc<Log>> {
         match &self.log_access {
             LogAccess::Writes(log) => Ok(log),
             LogAccess::Applies(partition) => Err(decided_elsewhere(partition.own)),
             LogAccess::Reads(writer) => Err(read_only(writer())),
+            LogAccess::Shared(_) => Err(decided_by_shared_log()),
         }
     }
 
@@ -96,7 +126,7 @@ impl<E: Engine> Front<E> {
         match &self.log_access {
             LogAccess::Writes(log) => Some(log),
             LogAccess::Applies(partition) => Some(&partition.log),
-            LogAccess::Reads(_) => None,
+            LogAccess::Reads(_) | LogAccess::Shared(_) => None,
         }
     }
 
@@ -110,14 +140,15 @@ impl<E: Engine> Front<E> {
             LogAccess::Writes(_) | LogAccess::Reads(_) => Err(Error::invalid(
                 "the store has a whole graph, whose commits are decided here: nothing is applied to it",
             )),
+            LogAccess::Shared(_) => Err(decided_by_shared_log()),
         }
     }
 
-    /// The newest names that another process shares, in a store that reads them there. One that writes has its own.
+    /// The newest names that are shared, in a store whose graph lies elsewhere. Others have their own.
     pub(crate) fn shared_catalogue(&self, pin: &E::Pin) -> Option<Arc<Catalogue>> {
         match &self.log_access {
             LogAccess::Writes(_) | LogAccess::Applies(_) => None,
-            LogAccess::Reads(_) => self.engine.shared_catalogue(pin),
+            LogAccess::Reads(_) | LogAccess::Shared(_) => self.engine.shared_catalogue(pin),
         }
     }
 
@@ -132,6 +163,14 @@ fn decided_elsewhere(own: OwnGroups) -> Error {
     Error::invalid(format!(
         "the store has {own} of a graph: what changes it is decided for the whole graph, and applied here"
     ))
+}
+
+#[cold]
+fn decided_by_shared_log() -> Error {
+    Error::invalid(
+        "the partitions of the graph lie elsewhere, and a log that all share decides what is committed: this is done in \
+         transactions, or by whoever keeps the partitions",
+    )
 }
 
 /// A change of a store that only reads: the cause of an error of kind `invalid`.

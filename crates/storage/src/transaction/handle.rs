@@ -26,7 +26,7 @@ use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::{Error, ErrorKind, Result, TransactionTooLarge};
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::properties::{Properties, PropertyChange};
-use evergraph_graph::transaction::{Committed, Isolation, NewEdge};
+use evergraph_graph::transaction::{Committed, Freshness, Isolation, NewEdge};
 use evergraph_graph::value::shortened::Shortened;
 use evergraph_graph::value::{Value, ValueType};
 use std::collections::BTreeSet;
@@ -64,13 +64,21 @@ pub struct Transaction<E: Engine> {
 view_through_reader!(Transaction);
 
 impl<E: Engine> Transaction<E> {
-    /// Begins one at the newest commit, on behalf of `author`.
+    /// Begins one at the newest commit, with at least what `freshness` says, on behalf of `author`.
     #[must_use]
-    pub fn begin(front: &Arc<Front<E>>, isolation: Isolation, deadline: Deadline, author: Author) -> Self {
-        let session = Session::begin(front, Access::Write);
-        // After the timestamp was taken: the catalogue names at least what it shows.
-        let schema = SchemaWrites::new(front.catalogue.load_full());
-        let reads = (isolation == Isolation::Serializable).then(Reads::default);
+    pub fn begin(
+        front: &Arc<Front<E>>,
+        freshness: Freshness,
+        isolation: Isolation,
+        deadline: Deadline,
+        author: Author,
+    ) -> Self {
+        let session = Session::begin_with(front, Access::Write, freshness);
+        let schema = SchemaWrites::new(session.catalogue());
+        let reads = (isolation == Isolation::Serializable).then(|| match session.graph_log() {
+            None => Reads::default(),
+            Some(log) => Reads::noting(log.look_ups()),
+        });
         let (writes, taken) = (Writes::new(), TakenIds::default());
         let reserved = Vec::new();
         Self {
@@ -144,7 +152,7 @@ impl<E: Engine> Transaction<E> {
         };
         let notes = std::mem::take(&mut self.authorship.notes);
         drop(self.publish_with(None)?);
-        let mut second = Self::begin(&front, Isolation::Snapshot, deadline, author);
+        let mut second = Self::begin(&front, Freshness::Applied, Isolation::Snapshot, deadline, author);
         second.authorship.notes = notes;
         second.publish_with(None)
     }
@@ -164,14 +172,14 @@ impl<E: Engine> Transaction<E> {
     /// # Errors
     /// `invalid` in a store that only reads, naming the process that writes.
     pub fn check_writable(&self) -> Result<()> {
-        self.session.front().log().map(drop)
+        self.session.front().check_writable()
     }
 
     /// Refuses whoever may not write, at the first write.
     #[inline]
     pub(super) fn check_author(&self) -> Result<()> {
         let front = self.session.front();
-        front.log()?;
+        front.check_writable()?;
         if matches!(self.authorship.author, Author::User) && front.owning.is_owned() {
             return Err(front.not_owner());
         }
@@ -381,26 +389,26 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
         if self.schema.current().label(name).is_none() {
             self.check_author()?;
         }
-        self.schema.label(&self.session.front().names, name)
+        self.schema.label(self.session.names(), name)
     }
 
     fn edge_type(&mut self, name: &str) -> Result<TypeId> {
         if self.schema.current().edge_type(name).is_none() {
             self.check_author()?;
         }
-        self.schema.edge_type(&self.session.front().names, name, false)
+        self.schema.edge_type(self.session.names(), name, false)
     }
 
     fn key(&mut self, name: &str) -> Result<KeyId> {
         if self.schema.current().key(name).is_none() {
             self.check_author()?;
         }
-        self.schema.key(&self.session.front().names, name)
+        self.schema.key(self.session.names(), name)
     }
 
     fn declare_simple_type(&mut self, name: &str) -> Result<TypeId> {
         self.check_author()?;
-        let id = self.schema.edge_type(&self.session.front().names, name, true)?;
+        let id = self.schema.edge_type(self.session.names(), name, true)?;
         if self.is_simple(id) {
             return Ok(id);
         }
@@ -416,7 +424,7 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
 
     fn declare_meta_properties(&mut self, label: LabelId, key: KeyId) -> Result<()> {
         self.check_author()?;
-        self.schema.declare_meta_properties(&self.session.front().names, label, key)
+        self.schema.declare_meta_properties(self.session.names(), label, key)
     }
 
     fn declare_edge_property(&mut self, edge_type: TypeId, key: KeyId, value_type: ValueType) -> Result<()> {
@@ -435,7 +443,10 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
         let properties = self.schema.fit(Owner::Label(label), owned(properties))?;
         let bytes = self.check_room(1, properties.heap_bytes())?;
         self.check_unique::<VertexId>(Owner::Label(label), &properties, None)?;
-        let vertex = self.taken.take(self.session.front(), label)?;
+        let vertex = match self.session.graph_log() {
+            None => self.taken.take(self.session.front(), label)?,
+            Some(log) => log.take_id(label, &properties)?,
+        };
         self.writes.insert_vertex(vertex, label, &properties);
         self.written_bytes += bytes;
         self.note_vertex(label, vertex, &properties);
@@ -479,8 +490,8 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
         let mut edge = EdgeId { source, edge_type, target, discriminator: 0 };
         if !simple {
             let between = (source, edge_type, target);
-            let (engine, catalogue) = (&*self.session.front().engine, self.schema.current());
-            edge.discriminator = lowest_free(engine, &self.writes, between, &BTreeSet::new(), catalogue)?;
+            let (session, catalogue) = (&self.session, self.schema.current());
+            edge.discriminator = lowest_free(session, &self.writes, between, &BTreeSet::new(), catalogue)?;
         } else if self.reader().has_edge(edge)? {
             let name = describe::edge(self.schema.current(), edge);
             return Err(Error::invalid(format!("{name} exists, and its type is simple: use put_edge")));

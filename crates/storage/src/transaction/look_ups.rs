@@ -10,10 +10,24 @@ use crate::index::property_index::PropertyIndex;
 use crate::planted::{Bug, planted};
 use crate::sync::Mutex;
 use crate::transaction::stale::StaleRead;
+use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use std::collections::HashSet;
+use std::fmt;
+use std::ops::Bound;
 use std::sync::Arc;
+
+/// Takes notes of look-ups where a log that several stores share checks them, in the log's own terms.
+///
+/// Concurrency: any thread notes.
+pub trait NoteLookUps: Send + Sync + fmt::Debug {
+    /// The items with `value` were asked for.
+    fn note_value(&self, index: IndexId, value: &Value);
+
+    /// The entries of a range were asked for: a superset of those that were read.
+    fn note_range(&self, index: IndexId, low: Bound<&Value>, high: Bound<&Value>);
+}
 
 /// Reads of one segment, or of one index, that are kept one by one.
 pub const APART_MAX: usize = 4096;

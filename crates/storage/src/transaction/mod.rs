@@ -5,13 +5,14 @@
 //!   edge_batch        many edges put at once
 //!   edge_parts        many edges of one vertex deleted, in several transactions
 //!   writes            one coalesced write an item, in sorted_map
-//!   schema_writes     names and types used first; names, fitting numbers
+//!   schema_writes     names and types used first; names and give_names number them, fitting fits numbers
 //!   reads, look_ups  what a serialisable one has read; stale: which of it has changed; key_subject: where
 //!   notes             what an owner keeps beside the graph: see the folder of that name
 //!   taken_ids         vertex ids, given back by a rollback
 //!   discriminators    names of parallel edges
 //! commit      resolve -> payload -> write_checks under the latch; describe tells a conflict in the user's names
 //! pending_commit    a commit that is published, and to be acknowledged
+//! graph_log   who decides instead, where partitions lie elsewhere
 //! apply       a commit that was decided elsewhere: resolved and checked already
 //! front       what all transactions of a store share
 //! replay      the same mutations from the log, before anybody is here
@@ -28,6 +29,8 @@ pub mod edge_batch;
 pub mod edge_parts;
 pub mod fitting;
 pub mod front;
+pub mod give_names;
+pub mod graph_log;
 pub mod handle;
 pub mod key_subject;
 pub mod latch;

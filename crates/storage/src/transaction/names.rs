@@ -5,6 +5,7 @@
 //! that asked first is rolled back; the catalogue's tables may therefore have holes.
 
 use crate::sync::Mutex;
+use crate::transaction::give_names::{GiveNames, GivenName, NameRequest};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{KeyId, LabelId, TypeId};
@@ -81,6 +82,23 @@ impl Names {
     /// `limit` beyond [`NAMES_MAX`].
     pub fn meta_key(&self, key: KeyId, name: &str) -> Result<KeyId> {
         self.keys.lock().meta_id(key.0, name).map(KeyId)
+    }
+}
+
+impl GiveNames for Names {
+    fn give(&self, name: NameRequest<'_>) -> Result<GivenName> {
+        Ok(GivenName::New(match name {
+            NameRequest::Label(name) => {
+                SchemaChange::AddLabel { id: self.label(name)?, name: Arc::clone(name) }
+            }
+            NameRequest::EdgeType { name, simple } => {
+                SchemaChange::AddEdgeType { id: self.edge_type(name)?, name: Arc::clone(name), simple }
+            }
+            NameRequest::Key(name) => SchemaChange::AddKey { id: self.key(name)?, name: Arc::clone(name) },
+            NameRequest::MetaKey { of, name } => {
+                SchemaChange::AddMetaKey { id: self.meta_key(of, name)?, of }
+            }
+        }))
     }
 }
 

@@ -9,7 +9,7 @@
 
 use crate::engine::Engine;
 use crate::log::writer::Log;
-use crate::transaction::front::Front;
+use crate::transaction::front::{Front, LogAccess};
 use evergraph_graph::error::Result;
 use evergraph_graph::transaction::Committed;
 use std::fmt;
@@ -37,9 +37,13 @@ impl<E: Engine> PendingCommit<E> {
         Self { front, committed: Some(committed) }
     }
 
-    /// The log that has it; none in a store that only reads, where nothing but an empty commit is made, of what is durable.
+    /// The log that has it, if it is this store's. None in a store that only reads, where nothing but an empty commit is made, of
+    /// what is durable; nor where a shared log has decided, which keeps what it decides.
     fn log(&self) -> Option<&Log> {
-        self.front.log().ok().map(|log| &**log)
+        match &self.front.log_access {
+            LogAccess::Writes(log) => Some(log),
+            LogAccess::Applies(_) | LogAccess::Reads(_) | LogAccess::Shared(_) => None,
+        }
     }
 
     fn take(&mut self) -> Committed {

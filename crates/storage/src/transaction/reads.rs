@@ -20,6 +20,9 @@
 //! not checked. Names of labels, types and keys are read from the catalogue, past all this: any new one
 //! since the transaction began refuses it. They are never taken back, so that is soon over.
 //!
+//! Where a log decides that several stores share, it is given all this to check, and takes notes of look-ups itself, in its own
+//! terms. A new name refuses those who asked for the catalogue only.
+//!
 //! Source: core-protocol section 2; G-Tran (VLDB 2022, section 5) validates read sets against what
 //! committed since.
 
@@ -29,13 +32,14 @@ use crate::index::entry_bound::EntryBound;
 use crate::index::index_item::IndexItem;
 use crate::sync::Mutex;
 use crate::transaction::key_subject::KeySubject;
-use crate::transaction::look_ups::{APART_MAX, IndexReads};
+use crate::transaction::look_ups::{APART_MAX, IndexReads, NoteLookUps};
 use crate::transaction::stale::StaleRead;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, TypeId, VertexId};
 use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// Takes notes of what a transaction reads of a view.
 pub trait NoteReads: Sync {
@@ -75,6 +79,8 @@ pub enum NotedRead {
     EdgeTypes(GroupId, Direction),
     /// How many groups there are.
     Groups,
+    /// Which names there are, those included that were looked for in vain.
+    Names,
 }
 
 /// Reads that are kept as they come. Most transactions read no more, and pay for no table.
@@ -91,6 +97,8 @@ pub struct Reads {
     pub vertices: IndexReads<VertexId>,
     /// Look-ups of edges.
     pub edges: IndexReads<EdgeId>,
+    /// Where look-ups are noted instead.
+    look_ups: Option<Arc<dyn NoteLookUps>>,
 }
 
 #[derive(Debug, Default)]
@@ -100,6 +108,7 @@ struct NotedReads {
     subjects: HashMap<KeySubject, Keys>,
     edge_types: HashMap<(GroupId, Direction), Vec<TypeId>>,
     groups: Option<u32>,
+    names: bool,
 }
 
 /// What was read of one subject.
@@ -128,6 +137,17 @@ impl NotedReads {
 }
 
 impl Reads {
+    /// Nothing yet, of a transaction whose look-ups are noted in `look_ups`.
+    #[must_use]
+    pub fn noting(look_ups: Arc<dyn NoteLookUps>) -> Self {
+        Self { look_ups: Some(look_ups), ..Self::default() }
+    }
+
+    /// Where look-ups are noted, if not here.
+    pub(crate) fn look_ups_elsewhere(&self) -> Option<&dyn NoteLookUps> {
+        self.look_ups.as_deref()
+    }
+
     /// The answer depended on what `key` says.
     pub fn note(&self, key: Key) {
         let mut noted = self.noted.lock();
@@ -153,6 +173,11 @@ impl Reads {
         noted.groups = Some(noted.groups.map_or(count, |before| before.min(count)));
     }
 
+    /// Names were looked up.
+    pub fn note_names(&self) {
+        self.noted.lock().names = true;
+    }
+
     /// Calls `visit` with everything that was noted, look-ups apart, in any order.
     pub fn visit(&self, mut visit: impl FnMut(NotedRead)) {
         let noted = self.noted.lock();
@@ -164,6 +189,9 @@ impl Reads {
         noted.edge_types.keys().for_each(|(group, side)| visit(NotedRead::EdgeTypes(*group, *side)));
         if noted.groups.is_some() {
             visit(NotedRead::Groups);
+        }
+        if noted.names {
+            visit(NotedRead::Names);
         }
     }
 

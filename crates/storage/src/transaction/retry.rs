@@ -91,6 +91,7 @@ impl Retry {
 mod tests {
     use super::*;
     use crate::io::random::SplitMix64;
+    use evergraph_graph::error::{Error, ErrorKind};
 
     #[test]
     fn waits_grow_to_their_cap_and_differ() {
@@ -100,5 +101,23 @@ mod tests {
         assert!(longest(3) <= FIRST_WAIT * 4 && longest(3) > FIRST_WAIT);
         assert!(longest(u32::MAX) <= WAIT_MAX && longest(u32::MAX) > WAIT_MAX / 2);
         assert_ne!(retry.jitter(9), retry.jitter(9));
+    }
+
+    #[test]
+    fn a_conflict_is_tried_again_and_no_other_kind_is() {
+        let retry = Retry::new(Box::new(SplitMix64::new(1)));
+        for kind in ErrorKind::ALL {
+            let mut attempts = 0;
+            let error = retry.retrying::<()>(
+                3,
+                || false,
+                || {
+                    attempts += 1;
+                    Err(Error::new(*kind, "no"))
+                },
+            );
+            let expected = if *kind == ErrorKind::Conflict { 3 } else { 1 };
+            assert_eq!((error.unwrap_err().kind(), attempts), (*kind, expected));
+        }
     }
 }

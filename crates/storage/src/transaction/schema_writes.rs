@@ -4,7 +4,7 @@
 //! only. At commit the changes travel along; those that somebody else made meanwhile are no news.
 
 use crate::transaction::fitting::fitted;
-use crate::transaction::names::Names;
+use crate::transaction::give_names::{GiveNames, GivenName, NameRequest};
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{KeyId, LabelId, TypeId};
@@ -15,12 +15,15 @@ use evergraph_graph::value::ValueType;
 use evergraph_graph::value::shortened::Shortened;
 use std::sync::Arc;
 
+/// Why a name is there behind [`SchemaWrites::add`].
+const GIVEN: &str = "who gives a name gives the one that was asked for";
+
 /// The catalogue of a transaction, and what it changed.
 #[derive(Debug)]
 pub struct SchemaWrites {
     /// As it was when the transaction began.
     base: Arc<Catalogue>,
-    /// With `changes`; the same as `base` without.
+    /// With `changes`, and names that were committed since; the same as `base` without.
     current: Arc<Catalogue>,
     changes: Vec<SchemaChange>,
 }
@@ -60,46 +63,48 @@ impl SchemaWrites {
         self.changes.push(change);
     }
 
+    /// Adds a name: to what is committed, unless it is already.
+    fn add(&mut self, name: GivenName) {
+        match name {
+            GivenName::New(change) => self.make(change),
+            GivenName::Committed(change) => Arc::make_mut(&mut self.current).apply(&change),
+        }
+    }
+
     /// The label called `name`, added if it is new.
     ///
     /// # Errors
-    /// `invalid` for an empty name, `limit` for one too many.
-    pub fn label(&mut self, names: &Names, name: &str) -> Result<LabelId> {
+    /// As [`GiveNames::give`].
+    pub fn label(&mut self, names: &dyn GiveNames, name: &str) -> Result<LabelId> {
         if let Some(id) = self.current.label(name) {
             return Ok(id);
         }
-        let name: Arc<str> = name.into();
-        let id = names.label(&name)?;
-        self.make(SchemaChange::AddLabel { id, name });
-        Ok(id)
+        self.add(names.give(NameRequest::Label(&name.into()))?);
+        Ok(self.current.label(name).expect(GIVEN))
     }
 
     /// The property key called `name`, added if it is new.
     ///
     /// # Errors
-    /// `invalid` for an empty name, `limit` for one too many.
-    pub fn key(&mut self, names: &Names, name: &str) -> Result<KeyId> {
+    /// As [`GiveNames::give`].
+    pub fn key(&mut self, names: &dyn GiveNames, name: &str) -> Result<KeyId> {
         if let Some(id) = self.current.key(name) {
             return Ok(id);
         }
-        let name: Arc<str> = name.into();
-        let id = names.key(&name)?;
-        self.make(SchemaChange::AddKey { id, name });
-        Ok(id)
+        self.add(names.give(NameRequest::Key(&name.into()))?);
+        Ok(self.current.key(name).expect(GIVEN))
     }
 
     /// The edge type called `name`, added if it is new, with parallel edges unless `simple`.
     ///
     /// # Errors
-    /// `invalid` for an empty name, `limit` for one too many.
-    pub fn edge_type(&mut self, names: &Names, name: &str, simple: bool) -> Result<TypeId> {
+    /// As [`GiveNames::give`].
+    pub fn edge_type(&mut self, names: &dyn GiveNames, name: &str, simple: bool) -> Result<TypeId> {
         if let Some(id) = self.current.edge_type(name) {
             return Ok(id);
         }
-        let name: Arc<str> = name.into();
-        let id = names.edge_type(&name)?;
-        self.make(SchemaChange::AddEdgeType { id, name, simple });
-        Ok(id)
+        self.add(names.give(NameRequest::EdgeType { name: &name.into(), simple })?);
+        Ok(self.current.edge_type(name).expect(GIVEN))
     }
 
     /// Declares the type of a property.
@@ -124,8 +129,13 @@ impl SchemaWrites {
     /// Declares that values of a vertex property have meta-properties.
     ///
     /// # Errors
-    /// `limit` for one key too many, `invalid` if label or key don't exist.
-    pub fn declare_meta_properties(&mut self, names: &Names, label: LabelId, key: KeyId) -> Result<()> {
+    /// `invalid` if label or key don't exist; as [`GiveNames::give`].
+    pub fn declare_meta_properties(
+        &mut self,
+        names: &dyn GiveNames,
+        label: LabelId,
+        key: KeyId,
+    ) -> Result<()> {
         let owner = Owner::Label(label);
         self.check_owner(owner)?;
         self.check_key(key)?;
@@ -135,9 +145,8 @@ impl SchemaWrites {
         let id = match self.current.meta_key_of(key) {
             Some(id) => id,
             None => {
-                let id = names.meta_key(key, &self.current.key_name(key))?;
-                self.make(SchemaChange::AddMetaKey { id, of: key });
-                id
+                self.add(names.give(NameRequest::MetaKey { of: key, name: &self.current.key_name(key) })?);
+                self.current.meta_key_of(key).expect(GIVEN)
             }
         };
         self.declare(owner, id, ValueType::List)
@@ -246,6 +255,7 @@ impl SchemaWrites {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transaction::names::Names;
     use evergraph_graph::error::ErrorKind;
     use evergraph_graph::value::Value;
 

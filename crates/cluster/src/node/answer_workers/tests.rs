@@ -33,14 +33,22 @@ struct HeldWork {
 }
 
 fn id(number: u64) -> QuestionId {
-    QuestionId { asker: Author { node: NodeId(3), incarnation: 0 }, number }
+    id_of(3, number)
+}
+
+fn id_of(node: u16, number: u64) -> QuestionId {
+    QuestionId { asker: Author { node: NodeId(node), incarnation: 0 }, number }
 }
 
 impl Desk {
     fn new(threads: usize, waiting_max: usize, answers_bytes_max: usize) -> Self {
+        let asker_waiting_max = waiting_max;
+        Self::with(AnswerWorkersOptions { threads, waiting_max, asker_waiting_max, answers_bytes_max })
+    }
+
+    fn with(options: AnswerWorkersOptions) -> Self {
         let (bell, rung) = channel();
         let clock = Arc::new(ManualClock::new(0));
-        let options = AnswerWorkersOptions { threads, waiting_max, answers_bytes_max };
         let waker = Waker::from(Arc::new(Bell(bell)));
         let workers = AnswerWorkers::start("node-0", options, Arc::clone(&clock) as Arc<dyn Clock>, waker);
         Self { workers: workers.expect("the system has a few threads"), clock, rung }
@@ -97,6 +105,31 @@ fn every_question_is_answered_once_and_more_than_may_wait_are_busy() {
     let answered = [desk.next(), desk.next(), desk.next()];
     assert_eq!(answered, [(1, Ok(vec![1])), (2, Ok(vec![2; 3])), (3, Ok(vec![3; 3]))]);
     assert_eq!((desk.workers.take_answer(), desk.workers.count()), (None, (0, 0)));
+}
+
+#[test]
+fn one_asker_neither_fills_the_queue_nor_goes_before_all_others() {
+    let (waiting_max, asker_waiting_max) = (9, 3);
+    let options = AnswerWorkersOptions { threads: 1, waiting_max, asker_waiting_max, answers_bytes_max: 99 };
+    let desk = Desk::with(options);
+    let begin = |node, number| {
+        desk.workers.begin_work(id_of(node, number), Duration::from_secs(9), Box::new(|_| Ok(Vec::new())));
+    };
+    let held = desk.begin_held(1);
+    held.has_begun();
+    (2..=5).for_each(|number| begin(3, number));
+    (6..=7).for_each(|number| begin(4, number));
+    begin(2, 8);
+    assert_eq!(desk.workers.count(), (6, 1), "a fourth of node 3 waits");
+    assert_eq!(desk.next(), (5, Err(RefusalReason::Busy)));
+    desk.workers.forget_work(id(3));
+    assert_eq!(desk.next(), (3, Err(RefusalReason::TooLate)));
+    begin(3, 9);
+    assert_eq!(desk.workers.count(), (6, 1), "there is room again");
+    held.go_on();
+    let order: Vec<_> = (0..7).map(|_| desk.next().0).collect();
+    assert_eq!(order, [1, 6, 8, 2, 7, 4, 9], "in turn");
+    assert_eq!(desk.workers.count(), (0, 0));
 }
 
 #[test]
@@ -181,4 +214,6 @@ fn the_end_stops_work_and_drops_what_waits() {
 fn planted_bugs_are_found() {
     let forgotten = what_is_forgotten_stops_and_what_has_not_begun_never_does;
     assert_found(Bug::ForgottenWorkGoesOn, forgotten, "forgotten work goes on");
+    let asker = one_asker_neither_fills_the_queue_nor_goes_before_all_others;
+    assert_found(Bug::AskerUnlimited, asker, "a fourth of node 3 waits");
 }

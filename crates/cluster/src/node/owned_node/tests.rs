@@ -11,6 +11,7 @@ use crate::node::apply::Applier;
 use crate::node::incarnation::NodeStart;
 use crate::node::node_asker::NodeAsker;
 use crate::node::node_thread::{NodeBell, NodeThread};
+use crate::node::own_partitions::PartitionReader;
 use crate::node::partition_store::Installed;
 use crate::node::peer_loop::PeerOptions;
 use crate::node::readers::Readers;
@@ -57,6 +58,12 @@ impl PartitionStore for ToyStore {
 
     fn checkpoint(&mut self) -> GraphResult<()> {
         Ok(())
+    }
+}
+
+impl ReadableStore for ToyStore {
+    fn reader(&self) -> Option<Arc<dyn PartitionReader>> {
+        None
     }
 }
 

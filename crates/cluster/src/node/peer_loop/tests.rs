@@ -8,8 +8,11 @@ use crate::node::horizon::HorizonHolder;
 use crate::record::body::RecordBody;
 use crate::record_id::RecordId;
 use crate::remote::question::{Question, QuestionId};
+use crate::seeded::{OneIn, SeededChance};
 use crate::tables::cluster_tables::ClusterTables;
 use crate::tables::members::Members;
+use crate::transport::frame::BATCH_BYTES_MAX;
+use crate::transport::interface::ReceivedFrame;
 use crate::transport::memory::{MemoryNetwork, MemoryTransport, NetworkFaults};
 use evergraph_graph::id::PartitionId;
 use evergraph_graph::partition::PartitionCount;
@@ -21,10 +24,12 @@ fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
-/// Both nodes have joined, and keep the partition.
+const PARTITIONS: u16 = 4;
+
+/// Both nodes have joined, and keep all partitions.
 fn tables() -> ClusterTables {
     let members = Members::new((0..2).map(|node| (NodeId(node), Box::<str>::from("a:1"))));
-    let mut tables = ClusterTables::new(PartitionCount::new(1).unwrap(), members, 2);
+    let mut tables = ClusterTables::new(PartitionCount::new(PARTITIONS).unwrap(), members, 2);
     for node in 0..2 {
         let id = RecordId { author: author(node), number: 1 };
         tables.apply(id, Timestamp(u64::from(node) + 1), RecordBody::Join { address: "a:1".into() });
@@ -41,6 +46,8 @@ struct ToyNode {
     applied: DigestWindow,
     tables: ClusterTables,
     store: Option<u16>,
+    /// It does not keep this one.
+    lacks: Option<PartitionId>,
     needed_from: LogPosition,
     /// Another process is this node, too, and it is that one which has joined.
     is_other_process: bool,
@@ -57,8 +64,8 @@ impl ServedPartitions for ToyNode {
         &self.tables
     }
 
-    fn proved(&mut self, _partition: PartitionId) -> Option<&u16> {
-        self.store.as_ref()
+    fn proved(&mut self, partition: PartitionId) -> Option<&u16> {
+        self.store.as_ref().filter(|_| self.lacks != Some(partition))
     }
 
     fn needed_from(&self) -> LogPosition {
@@ -89,9 +96,30 @@ impl AnswerQuestions<u16> for Echo {
     }
 }
 
+/// Counts what is sent, but for heartbeats.
+#[derive(Debug)]
+struct CountingTransport {
+    transport: MemoryTransport,
+    sent: Vec<usize>,
+}
+
+impl Transport for CountingTransport {
+    fn send(&mut self, to: NodeId, frame: &Frame) -> Result<(), SendError> {
+        let sent = self.transport.send(to, frame);
+        if sent.is_ok() && !matches!(frame, Frame::Heartbeat(_)) {
+            self.sent.push(frame.count());
+        }
+        sent
+    }
+
+    fn receive(&mut self) -> Option<ReceivedFrame> {
+        self.transport.receive()
+    }
+}
+
 struct Peer {
     node: ToyNode,
-    peers: PeerLoop<MemoryTransport, Echo>,
+    peers: PeerLoop<CountingTransport, Echo>,
     events: Vec<PeerEvent>,
 }
 
@@ -99,12 +127,13 @@ impl Peer {
     fn new(node: u16, network: &MemoryNetwork) -> Self {
         let applied = DigestWindow::new(SeenLog::START);
         let options = PeerOptions::default();
-        let transport = network.connect(NodeId(node));
+        let transport = CountingTransport { transport: network.connect(NodeId(node)), sent: Vec::new() };
         let peers = PeerLoop::new(author(node), options, &applied, transport, Echo::default());
         let node = ToyNode {
             applied,
             tables: tables(),
             store: Some(node),
+            lacks: None,
             needed_from: LogPosition::START,
             is_other_process: false,
         };
@@ -122,9 +151,23 @@ impl Peer {
     }
 
     fn ask(&mut self, now: u64) -> AskId {
+        self.ask_content(now, vec![9])
+    }
+
+    fn ask_content(&mut self, now: u64, asked: Vec<u8>) -> AskId {
         let at = self.node.applied.last();
-        let ask = Ask { partition: PARTITION, at, patience: ms(1000), asked: vec![9] };
+        let ask = Ask { partition: PARTITION, at, patience: ms(1000), asked };
         self.peers.ask(ms(now), ask).unwrap()
+    }
+
+    fn ask_about(&mut self, now: u64, partition: PartitionId, asked: Vec<u8>) -> AskId {
+        let at = self.node.applied.last();
+        self.peers.ask(ms(now), Ask { partition, at, patience: ms(60_000), asked }).unwrap()
+    }
+
+    /// How many questions, answers and the like were in each frame that it has sent since this was asked last.
+    fn sent(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.peers.transport.sent)
     }
 }
 
@@ -161,7 +204,7 @@ fn a_node_that_has_not_joined_says_nothing_and_reads_nothing() {
     let (_network, mut a, mut b) = two(99);
     a.node.tables = {
         let members = Members::new((0..2).map(|node| (NodeId(node), Box::<str>::from("a:1"))));
-        ClusterTables::new(PartitionCount::new(1).unwrap(), members, 2)
+        ClusterTables::new(PartitionCount::new(PARTITIONS).unwrap(), members, 2)
     };
     (1..=5).for_each(|message| a.apply(message));
     (1..=5).for_each(|message| b.apply(message));
@@ -218,7 +261,8 @@ fn a_full_network_holds_frames_back_and_heartbeats_go_first() {
     let (_network, mut a, mut b) = two(3);
     a.node.store = None;
     for _ in 0..6 {
-        a.ask(0);
+        // Too large to travel together.
+        a.ask_content(0, vec![9; BATCH_BYTES_MAX / 2 + 1]);
     }
     // The own copy refuses, then the other one is asked.
     (0..3).for_each(|_| assert_eq!(a.step(0), []));
@@ -230,6 +274,75 @@ fn a_full_network_holds_frames_back_and_heartbeats_go_first() {
         answered += a.step(5 * now).len();
     }
     assert_eq!((answered, a.peers.status(ms(200)).waiting_frames), (6, 0));
+}
+
+#[test]
+fn what_goes_to_one_node_in_a_step_is_one_frame_there_and_back() {
+    let (_network, mut a, mut b) = two(99);
+    a.node.store = None;
+    let asked: Vec<_> = (0..100).map(|number| a.ask_content(0, vec![number])).collect();
+    assert_eq!(a.step(0), []);
+    b.step(0);
+    let answered = |(number, id)| PeerEvent::Asked(id, AskOutcome::Answered(vec![1, 0, number]));
+    let expected: Vec<_> = (0..100).zip(asked).map(answered).collect();
+    assert_eq!(a.step(0), expected);
+    assert_eq!((a.sent(), b.sent()), (vec![100], vec![100]), "frames beside heartbeats");
+    // Who does not keep one of several partitions answers about the others.
+    b.node.lacks = Some(PartitionId(2));
+    (0..PARTITIONS).for_each(|partition| {
+        a.ask_about(1, PartitionId(partition), vec![7]);
+    });
+    a.step(1);
+    b.step(1);
+    assert_eq!((a.step(1).len(), a.peers.status(ms(1)).asking), (3, 1));
+    let refused = b.peers.status(ms(1)).answered.not_kept;
+    assert_eq!((a.sent()[0], b.sent()[0], refused), (4, 4, 1));
+    // It is asked again by itself.
+    b.node.lacks = None;
+    a.step(40);
+    b.step(40);
+    assert_eq!((a.step(40).len(), a.sent(), b.sent()), (1, vec![1], vec![1]));
+}
+
+#[test]
+fn batches_that_are_lost_doubled_and_late_answer_each_question_once() {
+    let faults = NetworkFaults { delay_max: ms(10), lost: OneIn(4), doubled: OneIn(4), late: OneIn(10) };
+    let (mut questions, mut frames) = (0, 0);
+    for seed in 0..10 {
+        let network = MemoryNetwork::new(seed, faults, 5);
+        let (mut a, mut b) = (Peer::new(0, &network), Peer::new(1, &network));
+        a.node.store = None;
+        let (mut asked, mut chance) = (BTreeMap::new(), SeededChance::new(seed));
+        for now in (0..40_000).step_by(10) {
+            network.advance_to(ms(now));
+            if now == 20_000 {
+                network.set_faults(NetworkFaults::default());
+            }
+            // A reader asks about several partitions at once.
+            let count = if now < 1000 && chance.happens(OneIn(3)) { 1 + chance.below(20) } else { 0 };
+            for _ in 0..count {
+                let content = (asked.len() as u32).to_le_bytes();
+                let partition = PartitionId(chance.below(u64::from(PARTITIONS)) as u16);
+                let id = a.ask_about(now, partition, content.to_vec());
+                assert!(asked.insert(id, Some(content)).is_none(), "a number is given once");
+            }
+            b.node.lacks = chance.happens(OneIn(9)).then_some(PartitionId(1));
+            b.step(now);
+            for event in a.step(now) {
+                let PeerEvent::Asked(id, outcome) = event else { continue };
+                let content = asked.get_mut(&id).and_then(Option::take).expect("it ends once");
+                let AskOutcome::Answered(answered) = outcome else { panic!("{outcome:?}") };
+                assert_eq!(answered[2..], content, "the answer to another question");
+            }
+        }
+        assert!(asked.values().all(Option::is_none), "seed {seed}: a question is not answered");
+        let statuses = [&a, &b].map(|peer| peer.peers.status(ms(40_000)));
+        assert!(statuses.iter().all(|status| status.asking == 0 && status.answering == (0, 0)));
+        assert!(statuses.iter().all(|status| status.waiting_frames == 0 && status.readers == (0, 0)));
+        let sent = a.sent();
+        (questions, frames) = (questions + sent.iter().sum::<usize>(), frames + sent.len());
+    }
+    assert!(frames * 4 < questions, "{frames} frames for {questions} questions");
 }
 
 #[test]

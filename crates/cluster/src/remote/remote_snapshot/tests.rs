@@ -11,8 +11,9 @@ use evergraph_graph::id::{Direction, TypeId, VertexId};
 use evergraph_graph::index::IndexKind;
 use evergraph_graph::look_up::OrderedMatches;
 use evergraph_graph::newest::NewestEdges;
+use evergraph_graph::next_reads::NextReads;
 use evergraph_graph::owner::Owner;
-use evergraph_storage::view::{NextReads, View as _};
+use evergraph_storage::view::View as _;
 
 /// Labels that a message has room for.
 const LABELS_MAX: usize = 4;

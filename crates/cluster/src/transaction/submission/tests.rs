@@ -167,16 +167,16 @@ fn without_an_answer_a_cancel_tells_what_became_of_it() {
     assert!(Desk::new(loses).submit(10).is_err_and(|error| error.is_conflict()), "it may run again");
     assert_eq!(Desk::new(is_slow).submit(10).expect("it has committed"), COMMITTED);
     let unknown = Desk::new(is_silent).submit(10).expect_err("nobody knows");
-    assert_eq!(unknown.kind(), ErrorKind::Io);
+    assert_eq!(unknown.kind(), ErrorKind::Unknown, "nothing runs it again");
     let id = RecordId { author: Author { node: NodeId(0), incarnation: 0 }, number: 1 };
-    assert_eq!(unknown.cause(), Some(&UnknownOutcome { id, since: SINCE }));
+    assert_eq!(unknown.cause(), Some(&id.unknown_commit(SINCE)));
 }
 
 #[test]
 fn a_node_that_stops_leaves_it_unknown() {
     let desk = Desk::with(is_silent, None, true);
     let unknown = desk.submit(10).expect_err("nobody knows");
-    assert!(unknown.cause::<UnknownOutcome>().is_some(), "{unknown}");
+    assert!(unknown.cause::<UnknownCommit>().is_some(), "{unknown}");
     let not_sent = desk.submit(10).expect_err("the node has stopped");
-    assert!(not_sent.kind() == ErrorKind::Io && not_sent.cause::<UnknownOutcome>().is_none(), "{not_sent}");
+    assert!(not_sent.kind() == ErrorKind::Io && not_sent.cause::<UnknownCommit>().is_none(), "{not_sent}");
 }

@@ -91,7 +91,7 @@ impl ReceiveQueues {
         let ReceiveState { queues, turns } = &mut *state;
         let Some(queue) = queues.get_mut(&from) else { return PutOutcome::Done };
         let is_first = queue.frames.is_empty();
-        match queue.frames.push(frame.content_bytes() + FRAME_BYTES_AROUND, frame) {
+        match queue.frames.push(frame.content_bytes() + frame.count() * FRAME_BYTES_AROUND, frame) {
             Ok(()) if is_first => turns.push_back(from),
             Ok(()) => {}
             Err(frame) => return PutOutcome::Full(frame, Arc::clone(&queue.room)),

@@ -1,0 +1,180 @@
+//! Own partitions: what a node keeps, for readers on the same node, each of which reads in its own thread.
+//!
+//! ```text
+//! thread of the node   message A ──> partitions ──> publish: these have everything through A
+//! reader at S          S <= A? ──> snapshot of the store at S ──> answer          no hop through the thread of the node
+//!                       │ no, stalled, failed, not kept, merged away
+//!                       └────────> asks as for any other partition
+//! ```
+//!
+//! Why it shows what an answer of the node shows:
+//!
+//! - *Nothing is missing.* A partition is published only while it has installed what concerns it of everything that the node has
+//!   applied, and together with how far that is, under one lock. Its store may have published less, for its newest commit may
+//!   lie before S; what is published then is what S shows.
+//! - *Nothing is merged away.* The store decides so as it registers the snapshot, and refuses; until it is dropped it holds what
+//!   it sees, as an own reader does on all nodes.
+//! - *It is the same log.* Readers come with a moment of this node's tables, which follow from the messages that it has applied.
+//!
+//! What a reader began to read stays readable when the partition is given up, fails or is closed meanwhile, as with
+//! [`crate::node::answer_workers`].
+
+use crate::log_position::LogPosition;
+use crate::node::apply::Applier;
+use crate::node::partition_store::PartitionStore;
+use crate::node::store_partition::StorePartition;
+use crate::planted::{Bug, planted};
+use crate::remote::question::CONTENT_BYTES_MAX;
+use crate::remote::view_answering::answer_view;
+use evergraph_graph::error::Result;
+use evergraph_graph::id::PartitionId;
+use evergraph_graph::partition::OwnGroups;
+use evergraph_storage::durable_engine::DurableEngine;
+use evergraph_storage::snapshot::index_entries::CheckTime;
+use evergraph_storage::store::Store;
+use evergraph_storage::sync::Mutex;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// A partition of this node, for any thread.
+pub trait PartitionReader: Send + Sync {
+    /// Answers as of the end of the message at `at`. The partition has everything that concerns it up to there.
+    ///
+    /// # Errors
+    /// `conflict` or `busy` if the store cannot be read there: another copy may, or the thread of the node; what
+    /// `check_time` says; errors of reading.
+    fn answer(&self, at: LogPosition, asked: &[u8], check_time: CheckTime<'_>) -> Result<Vec<u8>>;
+}
+
+/// A store that can be read beside the thread of its node.
+pub trait ReadableStore {
+    /// Reads it. `None`: the thread of the node is asked.
+    fn reader(&self) -> Option<Arc<dyn PartitionReader>>;
+}
+
+/// Reads the store of a partition.
+struct StoreReader<E: DurableEngine> {
+    store: Store<E>,
+    own: OwnGroups,
+}
+
+impl<E: DurableEngine> PartitionReader for StoreReader<E> {
+    fn answer(&self, at: LogPosition, asked: &[u8], check_time: CheckTime<'_>) -> Result<Vec<u8>> {
+        // Between its newest commit and `at` nothing concerns it.
+        let at = self.store.timeline().published().min(at.end());
+        answer_view(&self.store.snapshot_at(at)?, self.own, asked, CONTENT_BYTES_MAX, check_time)
+    }
+}
+
+impl<E: DurableEngine> ReadableStore for StorePartition<E> {
+    fn reader(&self) -> Option<Arc<dyn PartitionReader>> {
+        let (store, own) = (self.opened().store().clone(), self.own_groups());
+        Some(Arc::new(StoreReader { store, own }))
+    }
+}
+
+/// The partitions of a node, for its readers. Clones are the same.
+///
+/// # Concurrency
+///
+/// The thread of the node publishes, any thread takes a reader. One lock orders them, inside which nothing else is locked, and no
+/// store is dropped.
+#[derive(Clone)]
+pub struct OwnPartitions {
+    shared: Arc<Mutex<OwnState>>,
+}
+
+#[derive(Default)]
+struct OwnState {
+    /// Those of `readers` have everything that concerns them up to this message.
+    through: LogPosition,
+    readers: Arc<BTreeMap<PartitionId, Arc<dyn PartitionReader>>>,
+}
+
+impl OwnPartitions {
+    /// A partition that has everything that concerns it through the message at `at`; `None` if it is not kept here, or lacks
+    /// something.
+    #[must_use]
+    pub fn reader(&self, partition: PartitionId, at: LogPosition) -> Option<Arc<dyn PartitionReader>> {
+        let state = self.shared.lock();
+        let has_all = at <= state.through || planted(Bug::OwnPartitionUnapplied);
+        state.readers.get(&partition).filter(|_| has_all).map(Arc::clone)
+    }
+}
+
+/// Publishes the partitions of a node. Dropped, it publishes that there are none.
+pub(super) struct OwnPublisher {
+    own: OwnPartitions,
+    /// What was published: after so many changes of what is kept, these partitions.
+    changes: u64,
+    complete: Vec<PartitionId>,
+}
+
+impl OwnPublisher {
+    /// Without partitions.
+    pub(super) fn new() -> Self {
+        let own = OwnPartitions { shared: Arc::default() };
+        Self { own, changes: 0, complete: Vec::new() }
+    }
+
+    /// What the other threads of the node read.
+    pub(super) fn own(&self) -> &OwnPartitions {
+        &self.own
+    }
+
+    /// Publishes what `applier` has applied, and which partitions have all of that.
+    ///
+    /// Cost: that of a look at each partition, unless others are kept or complete than before.
+    pub(super) fn publish<P: PartitionStore + ReadableStore>(&mut self, applier: &Applier<P>) {
+        let through = applier.state().seen().position;
+        let is_same = self.changes == applier.changes()
+            && applier.complete().map(|(partition, _)| partition).eq(self.complete.iter().copied());
+        if is_same {
+            self.own.shared.lock().through = through;
+            return;
+        }
+        self.changes = applier.changes();
+        self.complete = applier.complete().map(|(partition, _)| partition).collect();
+        let readers = applier.complete().filter_map(|(partition, store)| Some((partition, store.reader()?)));
+        self.replace(OwnState { through, readers: Arc::new(readers.collect()) });
+    }
+
+    fn replace(&self, state: OwnState) {
+        let before = std::mem::replace(&mut *self.own.shared.lock(), state);
+        // Behind the lock: a store may go with it.
+        drop(before);
+    }
+}
+
+impl Drop for OwnPublisher {
+    fn drop(&mut self) {
+        self.replace(OwnState::default());
+    }
+}
+
+impl fmt::Debug for OwnPartitions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.shared.lock();
+        let partitions: Vec<_> = state.readers.keys().collect();
+        f.debug_struct("OwnPartitions")
+            .field("through", &state.through)
+            .field("complete", &partitions)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+impl OwnPartitions {
+    /// These, which have everything through the message at `through`.
+    pub(super) fn of(
+        through: LogPosition,
+        readers: impl IntoIterator<Item = (PartitionId, Arc<dyn PartitionReader>)>,
+    ) -> Self {
+        let readers = Arc::new(readers.into_iter().collect());
+        Self { shared: Arc::new(Mutex::new(OwnState { through, readers })) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

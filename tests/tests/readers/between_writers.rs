@@ -77,7 +77,9 @@ fn what_a_writer_committed_that_came_and_went_is_waited_for_while_the_next_one_o
             (writer, reader) = (None, open());
         }
         let kept = reader.store().snapshot();
-        writer.take().map_or((), close);
+        if let Some(writer) = writer.take() {
+            close(writer);
+        }
         let lock = directory.lock_exclusive(LOCK_NAME).unwrap();
         if !is_joined {
             assert_eq!(reader.store().snapshot().timestamp(), Timestamp(30), "by the files nobody wrote");

@@ -2,6 +2,7 @@
 //!
 //! - `history`: commits that anybody can compute by their timestamps
 //! - `beside`: what a reader sees in the course of time, in one process
+//! - `between_writers`: snapshots that begin while one writer has ended and the next one comes
 //! - `shared_files`: which files processes share, and when they go
 //! - `refusals`: who can't open a database to read it, and what is said then
 //! - `other_user`: processes of another user, and what real modes keep them from
@@ -13,6 +14,7 @@
 use evergraph as _;
 
 mod beside;
+mod between_writers;
 mod history;
 #[path = "../front/model.rs"]
 #[allow(dead_code, reason = "the model of conflicts is for other tests")]

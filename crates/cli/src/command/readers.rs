@@ -37,8 +37,8 @@ What a reader holds back:
   same commit can count for each of their processes. Properties that newer
   versions share count for none. --live-bytes-max of the process that writes
   bounds what is kept in memory. A process that reads by itself has a snapshot
-  that began while no process wrote, or beside an earlier writer: for it the
-  writer keeps the log and the files that were there.
+  that began while no process wrote, or has read beside an earlier writer and
+  begun none since: for it the writer keeps the log and the files of that time.
 
 What to do:
   A process that has ended counts no more, however it ended: its snapshots are

@@ -128,6 +128,21 @@ impl PinnedLive {
         self.slot.timestamp()
     }
 
+    /// Whether it is a snapshot of `joined`.
+    #[must_use]
+    pub fn is_of(&self, joined: &Arc<JoinedLive>) -> bool {
+        Arc::ptr_eq(&self.joined, joined)
+    }
+
+    /// Takes the newest names: some time has gone since it began.
+    ///
+    /// # Errors
+    /// `corrupt` if the names in `live` are none.
+    pub fn renew_names(&mut self) -> Result<()> {
+        (self.names, self.indexes) = self.joined.names.newest_with_indexes(&self.joined.live)?;
+        Ok(())
+    }
+
     /// The `live` that it is of.
     #[must_use]
     pub fn live(&self) -> &Live {

@@ -7,7 +7,8 @@
 //!          else: another directory's place     refused
 //!                somebody writes               that one's `live` is joined
 //!                nobody does                   the files are compared with those that were read: the same again, or recovered anew
-//!                can't be joined yet           there, if an open snapshot keeps what is read; else a while is waited
+//!                can't be joined yet           there, if that was recovered, is kept by an open snapshot, and the files are still
+//!                                              those; else a while is waited: a writer may have come and gone
 //! ```
 //!
 //! A writer that was killed closes nothing, and needs not: what it left is what the database holds, until the next writer, who closes
@@ -41,7 +42,8 @@ use evergraph_storage::unfinished_directory::LOCK_NAME;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often, and how long apart, it is looked whether a process that is opening the database lets others read it.
+/// How long, how often, and how far apart, it is looked whether a process that is opening the database lets others read it.
+const PATIENCE: Duration = Duration::from_secs(5);
 const LOOKS: u32 = 500;
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
@@ -62,6 +64,8 @@ pub struct LiveReader {
     finding: Mutex<()>,
     /// What [`SharedReadable::register`] began, until the pin of the same snapshot takes it.
     registered: Mutex<Option<Result<PinnedLive>>>,
+    /// What was prepared, when something newer was read by the time of its registration. It goes without the registry.
+    outdated: Mutex<Option<PinnedLive>>,
 }
 
 /// What is read now.
@@ -99,21 +103,21 @@ impl LiveReader {
     /// `busy` if a process has the database's lock and lets nobody read; `limit` if as many processes read as there can be; `io`,
     /// naming the file, without permission to write `live` or `reader-<n>`; `invalid` for a `live` of another format; `corrupt`.
     pub fn open(directory: Arc<dyn Directory>, clock: Arc<dyn Clock>) -> Result<Self> {
-        let mut looks = 0;
+        let mut looks = Looks::until_patience_ends(&*clock);
         let current = loop {
             match attempt(&directory, &clock, None)? {
                 Attempt::Done(current) => break current,
-                Attempt::Busy(error) if looks == LOOKS => return Err(error),
-                Attempt::Busy(_) | Attempt::Same => looks += 1,
+                Attempt::Busy(error) if !looks.look_again(&*clock) => return Err(error),
+                Attempt::Busy(_) | Attempt::Same => wait_a_moment(),
             }
-            wait_a_moment();
         };
         if current.files.is_some() {
             // Nothing is kept for whoever only has it open.
             drop(current.joined.begin_if_kept()?);
         }
-        let (current, finding, registered) = (Mutex::new(Some(current)), Mutex::default(), Mutex::default());
-        Ok(Self { directory, clock, process: std::process::id(), current, finding, registered })
+        let (process, current) = (std::process::id(), Mutex::new(Some(current)));
+        let (finding, registered, outdated) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Ok(Self { directory, clock, process, current, finding, registered, outdated })
     }
 
     /// Lets go of what is read, as soon as no snapshot is open.
@@ -151,9 +155,8 @@ impl LiveReader {
     /// file that is made and removed if no other snapshot is open, and what [`recover`] costs if something was committed.
     ///
     /// # Errors
-    /// `invalid` if it was closed, in a forked process, or if another database is in its place; `busy` if no snapshot is open and a
-    /// process has the database's lock and lets nobody read within five seconds; those of joining another `live`; those of
-    /// recovering.
+    /// `invalid` if it was closed, in a forked process, or if another database is in its place; `busy` if a process has the
+    /// database's lock and lets nobody read within five seconds; those of joining another `live`; those of recovering.
     pub fn begin(&self) -> Result<PinnedLive> {
         self.begin_in_open().transpose().unwrap_or_else(|| self.begin_in_newest())
     }
@@ -184,6 +187,7 @@ impl LiveReader {
     /// Begins in what is found now; what was read before was closed.
     #[cold]
     fn begin_in_newest(&self) -> Result<PinnedLive> {
+        let mut looks = Looks::until_patience_ends(&*self.clock);
         let _finding = self.finding.lock();
         // Somebody else may have found it.
         if let Some(pinned) = self.begin_in_open()? {
@@ -196,37 +200,65 @@ impl LiveReader {
             );
             return Err(Error::invalid(text));
         }
-        let mut busy = None;
-        for _ in 0..=LOOKS {
+        loop {
             let mut current = self.current.lock().clone().ok_or_else(closed)?;
-            match attempt(&self.directory, &self.clock, Some(&current))? {
+            if current.files.is_none() {
+                // Gives back what no snapshot keeps, before another lock is taken: there are only so many.
+                drop(current.joined.begin_if_kept()?);
+            }
+            let busy = match attempt(&self.directory, &self.clock, Some(&current))? {
                 Attempt::Done(next) => {
                     current = next.clone();
-                    // Not of one that was closed meanwhile.
-                    *self.current.lock().as_mut().ok_or_else(closed)? = next;
+                    self.replace(next)?;
+                    None
                 }
-                Attempt::Same => {}
-                Attempt::Busy(error) => busy = Some(error),
-            }
-            // Also where nothing else can be read yet: as long as another snapshot keeps it.
-            if let Some(pinned) = current.joined.begin_if_kept()? {
+                Attempt::Same => None,
+                Attempt::Busy(error) => Some(error),
+            };
+            // Where the files say so it is the newest, although somebody is opening the database.
+            let is_newest = busy.is_none() || current.is_of_the_files(&*self.directory)?;
+            if is_newest && let Some(pinned) = current.joined.begin_if_kept()? {
                 return Ok(pinned);
             }
-            wait_a_moment();
+            if !looks.look_again(&*self.clock) {
+                return Err(busy.unwrap_or_else(|| made_anew(&self.directory.path(FILE_NAME))));
+            }
+            if busy.is_some() {
+                wait_a_moment();
+            }
         }
-        Err(busy.unwrap_or_else(|| made_anew(&self.directory.path(FILE_NAME))))
+    }
+
+    /// From now on `next` is read, unless it was closed meanwhile.
+    fn replace(&self, next: Current) -> Result<()> {
+        let old = self.current.lock().as_mut().map(|current| std::mem::replace(current, next));
+        // It goes without the lock: files are unmapped, and removed.
+        old.map(drop).ok_or_else(closed)
+    }
+
+    /// What was prepared, with the names that are the newest by now. `None` if something newer is read by now.
+    fn renewed(&self, prepared: Result<PinnedLive>) -> Option<Result<PinnedLive>> {
+        let Ok(mut pinned) = prepared else { return Some(prepared) };
+        if self.joined().is_ok_and(|joined| !pinned.is_of(&joined)) {
+            *self.outdated.lock() = Some(pinned);
+            return None;
+        }
+        Some(pinned.renew_names().map(|()| pinned))
     }
 }
 
 impl SharedReadable for LiveReader {
     fn prepare(&self, _: Freshness) -> Option<Prepared> {
-        let is_ready = self.joined().is_ok_and(|joined| self.is_open(&joined));
-        (!is_ready).then(|| Box::new(self.begin_in_newest()) as Prepared)
+        let outdated = self.outdated.lock().take();
+        drop(outdated);
+        // Who registers finds that it is closed.
+        let joined = self.joined().ok()?;
+        (!self.is_open(&joined)).then(|| Box::new(self.begin_in_newest()) as Prepared)
     }
 
     fn register(&self, prepared: Option<Prepared>) -> Option<Timestamp> {
         let begun = match prepared {
-            Some(prepared) => *prepared.downcast::<Result<PinnedLive>>().expect("what this reader prepared"),
+            Some(prepared) => self.renewed(*prepared.downcast().expect("what this reader prepared"))?,
             None => self.begin_in_open().transpose()?,
         };
         // Without a slot nothing is read at it: the pin has the error.
@@ -262,6 +294,25 @@ pub(crate) fn presence(directory: &dyn Directory) -> Result<WriterPresence> {
         LockState::Free => WriterPresence::Gone,
         LockState::Held(process) => WriterPresence::Present(process),
     })
+}
+
+/// How long it is looked again.
+struct Looks {
+    left: u32,
+    until: Duration,
+}
+
+impl Looks {
+    fn until_patience_ends(clock: &dyn Clock) -> Self {
+        Self { left: LOOKS, until: clock.now().saturating_add(PATIENCE) }
+    }
+
+    /// Whether there is time for one more.
+    fn look_again(&mut self, clock: &dyn Clock) -> bool {
+        let is_left = self.left > 0 && clock.now() < self.until;
+        self.left = self.left.saturating_sub(1);
+        is_left
+    }
 }
 
 fn wait_a_moment() {

@@ -27,7 +27,8 @@ pub trait SharedReadable: Send + Sync + Debug {
     fn prepare(&self, freshness: Freshness) -> Option<Prepared>;
 
     /// Announces that a snapshot begins, then loads R, in this order: the writer sees the announcement, or the snapshot sees
-    /// what the writer did before it looked. `None` if by now there is something to prepare first: it is called again then.
+    /// what the writer did before it looked. `None` if by now there is something to prepare first: both are called again then.
+    /// Names that the pin shows are never older than those of a pin before it.
     ///
     /// Cannot fail, and waits for nothing. If nothing can be announced, the pin that follows says why, in each of its reads.
     fn register(&self, prepared: Option<Prepared>) -> Option<Timestamp>;

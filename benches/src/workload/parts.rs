@@ -7,8 +7,8 @@ use crate::workload::disk::{
     kernels as disk_kernels, linkbench as disk_linkbench, reads as disk_reads, writes as disk_writes,
 };
 use crate::workload::{
-    cluster, durable, gapbs, in_place, interactive, lbv, linkbench, live, look_ups, mapped, packed_lists, properties,
-    queries, reads, replica, server, storage, writes,
+    cluster, durable, gapbs, in_place, interactive, lbv, linkbench, live, look_ups, mapped, packed_lists,
+    properties, queries, reads, replica, server, storage, writes,
 };
 use evergraph_graph::error::Result;
 

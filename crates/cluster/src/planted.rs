@@ -147,6 +147,8 @@ pub enum Bug {
     WritesUnchecked,
     /// A serialisable transaction does not check what it has read.
     ReadsUnchecked,
+    /// A serialisable transaction does not check that an index that it asked is still there.
+    DroppedIndexUnchecked,
     /// A transaction does not see groups that it has opened itself.
     GroupsOfBegin,
     /// Vertex ids go back after a commit, whatever came of it.

@@ -126,12 +126,17 @@ impl ClusterPin {
         self.look_ups.get_or_init(|| Arc::new(LookUpHashes::new(salt)))
     }
 
-    /// Ids that `writes` insert are in the log, or may be.
-    fn keep_ids(&self, writes: &Writes) {
-        if !planted(Bug::UsedIdsGivenBack) {
-            let is_unused = |vertex| !matches!(writes.vertex(vertex), Some(VertexWrite::Insert { .. }));
-            self.ids.lock().ids.retain(|(.., vertex)| is_unused(*vertex));
+    /// Takes the ids that `writes` insert out of those that go back.
+    fn take_used_ids(&self, writes: &Writes) -> Vec<(LabelId, PartitionId, VertexId)> {
+        if planted(Bug::UsedIdsGivenBack) {
+            return Vec::new();
         }
+        let is_used = |vertex| matches!(writes.vertex(vertex), Some(VertexWrite::Insert { .. }));
+        let mut taken = self.ids.lock();
+        let all = std::mem::take(&mut taken.ids);
+        let (used, unused) = all.into_iter().partition(|(.., vertex)| is_used(*vertex));
+        taken.ids = unused;
+        used
     }
 }
 
@@ -222,9 +227,11 @@ impl GraphLog for ClusterPin {
         let facts = RecordFacts { view: self.view(), moment, writes };
         let reads = reads.map(|reads| (reads, &**self.look_up_hashes()));
         let part = transaction_part(&facts, schema, reads)?;
+        // The log may have them from here on, whatever happens, a panic too. Only a conflict says that it never will.
+        let used_ids = self.take_used_ids(writes);
         let submitted = self.node.submit(self.snapshot.timestamp(), part);
-        if !submitted.as_ref().is_err_and(Error::is_conflict) {
-            self.keep_ids(writes);
+        if submitted.as_ref().is_err_and(Error::is_conflict) {
+            self.ids.lock().ids.extend(used_ids);
         }
         Ok(Committed { timestamp: submitted?, renamed: Vec::new() })
     }

@@ -44,7 +44,7 @@ pub struct AnswerWorkersOptions {
     pub threads: usize,
     /// Questions that may wait for a thread.
     pub waiting_max: usize,
-    /// Questions of one node that may wait, so that none fills the queue for all.
+    /// Questions of one node that may wait: the rest is for others, who may come at any time.
     pub asker_waiting_max: usize,
     /// Bytes of answers that may wait for the thread of the node before workers wait for it. Each of them may add an answer.
     pub answers_bytes_max: usize,
@@ -52,7 +52,7 @@ pub struct AnswerWorkersOptions {
 
 impl Default for AnswerWorkersOptions {
     fn default() -> Self {
-        Self { threads: 4, waiting_max: 1024, asker_waiting_max: 256, answers_bytes_max: 64 << 20 }
+        Self { threads: 4, waiting_max: 1024, asker_waiting_max: 768, answers_bytes_max: 64 << 20 }
     }
 }
 
@@ -111,8 +111,9 @@ struct WaitingWorks {
 impl WaitingWorks {
     fn has_room(&self, asker: NodeId, options: &AnswerWorkersOptions) -> bool {
         let of_asker = self.askers.get(&asker).map_or(0, VecDeque::len);
-        self.count < options.waiting_max
-            && (of_asker < options.asker_waiting_max || planted(Bug::AskerUnlimited))
+        // The last quarter is for others, who may come at any time.
+        let is_within_share = of_asker < options.asker_waiting_max || planted(Bug::AskerUnlimited);
+        self.count < options.waiting_max && is_within_share
     }
 
     fn push(&mut self, work: WaitingWork) {

@@ -61,7 +61,8 @@ impl Queue {
         while let Some(first) = self.frames.front() {
             let (bytes, is_late) = (first.frame.content_bytes(), first.ends_at <= now);
             let has_room = taken_bytes + bytes <= BATCH_BYTES_MAX && taken.len() < BATCH_FRAMES_MAX;
-            if !is_late && !taken.is_empty() && !(has_room && first.frame.is_batchable()) {
+            let goes_along = taken.is_empty() || (has_room && first.frame.is_batchable());
+            if !is_late && !goes_along {
                 break;
             }
             let Some(mut first) = self.frames.pop_front() else { break };

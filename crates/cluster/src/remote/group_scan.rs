@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn edge_types_are_asked_for_ahead_if_no_group_is_left_out() {
-        let label = |group: GroupId| (group.0 % 4 > 0).then_some(LabelId(0));
+        let label = |group: GroupId| (!group.0.is_multiple_of(4)).then_some(LabelId(0));
         let groups = LabelledGroups { count: 100, label: &label };
         let (mut scans, mut known, mut rounds) = (GroupScans::default(), BTreeSet::new(), Vec::new());
         known.insert(GroupId(50));

@@ -262,7 +262,8 @@ impl RemoteSnapshot {
         if let Some(page) = self.kept.lock().items_of_values.get(&key) {
             return Some(page);
         }
-        let values = self.announced_values.lock().take_from(index, value);
+        let partitions = self.partitions_of(index, value).len();
+        let values = self.announced_values.lock().take_from(index, value, partitions);
         if values.is_empty() {
             return None;
         }

@@ -22,8 +22,10 @@ use std::collections::VecDeque;
 const ANNOUNCED_VALUES_MAX: usize = 1 << 13;
 /// Bytes of a value that is announced.
 const ANNOUNCED_BYTES_MAX: usize = 1 << 10;
-/// Values that are asked about at once.
+/// Values that are asked about at once, at most.
 const VALUES_AT_ONCE: usize = 1 << 10;
+/// Questions that ask about them at once: one a value and partition that may have it.
+const QUESTIONS_AT_ONCE: usize = 1 << 14;
 
 /// Values that are going to be looked up, in the order of the look-ups.
 #[derive(Debug, Default)]
@@ -41,11 +43,13 @@ impl AnnouncedValues {
         self.0.push_back((index, value));
     }
 
-    /// Takes a value that is looked up now, and some that follow; none if it wasn't announced.
-    pub fn take_from(&mut self, index: IndexId, value: &Value) -> Vec<(IndexId, Value)> {
+    /// Takes a value that is looked up now, and some that follow, each of which about so many `partitions` are asked about; none
+    /// if it wasn't announced.
+    pub fn take_from(&mut self, index: IndexId, value: &Value, partitions: usize) -> Vec<(IndexId, Value)> {
         let at = self.0.iter().position(|(of, announced)| *of == index && announced == value);
         let Some(at) = at else { return Vec::new() };
-        self.0.drain(at..(at + VALUES_AT_ONCE).min(self.0.len())).collect()
+        let most = (QUESTIONS_AT_ONCE / partitions.max(1)).clamp(1, VALUES_AT_ONCE);
+        self.0.drain(at..(at + most).min(self.0.len())).collect()
     }
 }
 
@@ -103,15 +107,17 @@ mod tests {
         let id = |key| IndexId { owner: Owner::Label(LabelId(0)), key: KeyId(key), kind: IndexKind::Hash };
         let mut announced = AnnouncedValues::default();
         (0..5_i64).for_each(|value| announced.add(id(1), Value::I64(value)));
-        assert!(announced.take_from(id(2), &Value::I64(2)).is_empty(), "of another index");
-        let taken = announced.take_from(id(1), &Value::I64(2));
+        assert!(announced.take_from(id(2), &Value::I64(2), 4).is_empty(), "of another index");
+        let taken = announced.take_from(id(1), &Value::I64(2), 4);
         assert_eq!(taken, [2, 3, 4].map(|value| (id(1), Value::I64(value))));
-        assert!(announced.take_from(id(1), &Value::I64(3)).is_empty(), "it was taken");
+        assert!(announced.take_from(id(1), &Value::I64(3), 4).is_empty(), "it was taken");
         announced.add(id(1), "x".repeat(ANNOUNCED_BYTES_MAX + 1).into());
         assert_eq!(announced.0.len(), 2, "a long one is not announced");
         (0..2 * ANNOUNCED_VALUES_MAX as i64).for_each(|value| announced.add(id(1), Value::I64(value)));
         assert_eq!(announced.0.len(), ANNOUNCED_VALUES_MAX);
         let first = Value::I64(ANNOUNCED_VALUES_MAX as i64);
-        assert_eq!(announced.take_from(id(1), &first).len(), VALUES_AT_ONCE);
+        assert_eq!(announced.take_from(id(1), &first, 4).len(), VALUES_AT_ONCE);
+        let next = announced.0[0].1.clone();
+        assert_eq!(announced.take_from(id(1), &next, 64).len(), QUESTIONS_AT_ONCE / 64);
     }
 }

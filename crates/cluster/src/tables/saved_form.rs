@@ -115,6 +115,7 @@ mod tests {
     use evergraph_graph::mutation::Mutation;
     use evergraph_graph::owner::Owner;
     use evergraph_graph::properties::Properties;
+    use evergraph_graph::schema_change::SchemaChange;
     use proptest::collection::vec;
     use proptest::prelude::*;
 
@@ -198,6 +199,21 @@ mod tests {
         ] {
             assert_eq!(edited(&[(at, 4)]).1, problem);
         }
+    }
+
+    /// Its coordinator has a defect; no node may be lost by that.
+    #[test]
+    fn an_index_of_what_nobody_named_leaves_tables_that_read_back() {
+        let mut tables = sample();
+        let index = |label, key| {
+            let id = IndexId { owner: Owner::Label(LabelId(label)), key: KeyId(key), kind: IndexKind::Hash };
+            SchemaChange::AddIndex(IndexDefinition { id, unique: true })
+        };
+        let city = SchemaChange::AddLabel { id: LabelId(2), name: "City".into() };
+        for change in [city, index(2, 9), index(9, 0)] {
+            tables.commit(&change).expect("nothing is called so");
+        }
+        assert_eq!(ClusterTables::decode(&tables.encode()), Ok(tables));
     }
 
     proptest! {

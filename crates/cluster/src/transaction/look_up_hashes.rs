@@ -68,6 +68,10 @@ impl LookUpHashes {
     fn add_to(&self, checks: &mut Checks) {
         for (index, look_ups) in self.indexes.lock().iter() {
             let entries = Subject::Entries(*index);
+            // Once it is dropped nothing enters it any more: then nobody knows what would be found.
+            if !planted(Bug::DroppedIndexUnchecked) {
+                checks.add_subject(Subject::Indexes(index.owner));
+            }
             if look_ups.is_whole {
                 checks.add_subject(entries);
             }
@@ -177,7 +181,7 @@ mod tests {
             note_range(&look_ups, low, high);
         }
         let (hashes, ranges) = checks(&Reads::default(), &look_ups);
-        assert_eq!((hashes.len(), ranges.len()), (0, 2));
+        assert_eq!((hashes, ranges.len()), (vec![Subject::Indexes(INDEX.owner).hash(SALT)], 2));
         let index = Subject::Entries(INDEX).hash(SALT);
         let is_covered = |value| {
             let entered = EnteredKey { index, key: SortKey::of(&Value::I64(value)) };
@@ -194,10 +198,15 @@ mod tests {
         look_ups.note_value(INDEX, &Value::I64(5));
         look_ups.note_value(INDEX, &Value::I64(5));
         let mut expected = Checks::new(SALT);
+        expected.add_subject(Subject::Indexes(INDEX.owner));
         expected.add_value(INDEX, &Value::I64(5));
-        assert_eq!(checks(&Reads::default(), &look_ups), expected.finish());
+        assert_eq!(checks(&Reads::default(), &look_ups), expected.finish(), "all of the index");
         (0..=APART_MAX as i64).for_each(|value| look_ups.note_value(INDEX, &Value::I64(value)));
-        assert_eq!(checks(&Reads::default(), &look_ups).0, [Subject::Entries(INDEX).hash(SALT)]);
+        let mut expected = Checks::new(SALT);
+        for subject in [Subject::Indexes(INDEX.owner), Subject::Entries(INDEX)] {
+            expected.add_subject(subject);
+        }
+        assert_eq!(checks(&Reads::default(), &look_ups), expected.finish(), "all of the index");
     }
 
     #[test]
@@ -206,6 +215,11 @@ mod tests {
             Bug::ReadsUnchecked,
             keys_types_groups_and_names_are_checked,
             "what was read",
+        );
+        crate::planted::assert_found(
+            Bug::DroppedIndexUnchecked,
+            values_are_told_apart_until_they_are_too_many,
+            "all of the index",
         );
     }
 }

@@ -46,8 +46,8 @@ pub type Node = OwnedNode<Partition, MemoryLogClient, MemoryTransport, AnswerWor
 const NODES: u16 = 3;
 /// Partitions of the graph: two copies each.
 pub const PARTITIONS: u16 = 6;
-/// How long readers wait for an answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long readers wait for an answer, and tests for what has to come.
+pub const PATIENCE: Duration = Duration::from_secs(60);
 /// How often time goes on for log and network.
 const TICK: Duration = Duration::from_micros(300);
 

@@ -8,6 +8,7 @@
 //! writer         transactions that fit the graph, by hand: each is decided before the next
 //! stores         what the front of a store promises, over a graph of all nodes
 //! transactions   stores of all nodes: what they read, committed and were refused is right in the order of the log
+//! vertex_ids     an id that the log has, or may have, is given to nobody else; any other is
 //! ```
 //!
 //! What is asked and written comes from a seed; when it happens, and what happens at once, does not. Whatever happens, the log
@@ -26,4 +27,5 @@ mod script;
 mod shown;
 mod stores;
 mod transactions;
+mod vertex_ids;
 mod writer;

@@ -13,6 +13,7 @@ use crate::judge::Judge;
 use crate::reads::read;
 use crate::shown::{Shown, value_of};
 use evergraph_cluster::engine::cluster_engine::{ClusterEngine, cluster_store};
+use evergraph_cluster::engine::graph_node::GraphNode;
 use evergraph_cluster::log::memory::LogFaults;
 use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::planted::{Bug, with};
@@ -47,7 +48,7 @@ const TRIES: usize = 50;
 const VERTICES: usize = 6;
 
 pub type ClusterStore = Store<ClusterEngine>;
-type ClusterTransaction = Transaction<ClusterEngine>;
+pub type ClusterTransaction = Transaction<ClusterEngine>;
 
 /// What clients do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -272,12 +273,15 @@ pub fn coordinators(cluster: &Cluster, patience: Duration) -> Vec<Arc<Coordinato
 
 /// The store of the graph on each node.
 pub fn stores(cluster: &Cluster, coordinators: &[Arc<Coordinator<Node>>]) -> Vec<ClusterStore> {
-    let stores = (0..).zip(coordinators).map(|(number, coordinator)| {
-        let clock: Arc<dyn Clock> = cluster.clock.clone();
-        let (budget, random) = (Arc::new(MemoryBudget::new(u64::MAX)), Box::new(SplitMix64::new(number)));
-        cluster_store(coordinator.clone(), clock, budget, random, StoreOptions::default())
-    });
-    stores.collect()
+    let stores = (0..).zip(coordinators);
+    stores.map(|(number, coordinator)| store_of(cluster, coordinator.clone(), number)).collect()
+}
+
+/// A store by `node`; its random waits come from `seed`.
+pub fn store_of(cluster: &Cluster, node: Arc<dyn GraphNode>, seed: u64) -> ClusterStore {
+    let clock: Arc<dyn Clock> = cluster.clock.clone();
+    let (budget, random) = (Arc::new(MemoryBudget::new(u64::MAX)), Box::new(SplitMix64::new(seed)));
+    cluster_store(node, clock, budget, random, StoreOptions::default())
 }
 
 /// Stores of all nodes, with names that all of them know, and some vertices.

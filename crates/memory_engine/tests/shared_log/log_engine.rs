@@ -86,7 +86,7 @@ impl SharedGraph {
             random: Box::new(SplitMix64::new(3)),
             options: StoreOptions::default(),
         };
-        Store::assemble_coordinator(parts, |pin: &Box<LogPin>| &**pin)
+        Store::assemble_coordinator(parts, log_of)
     }
 
     fn apply(&self, mutations: &[Mutation]) -> Result<Timestamp> {
@@ -330,4 +330,9 @@ impl Engine for LogEngine {
     fn statistics(&self) -> EngineStatistics {
         EngineStatistics::default()
     }
+}
+
+#[expect(clippy::borrowed_box, reason = "this is what an engine pins")]
+fn log_of(pin: &Box<LogPin>) -> &dyn GraphLog {
+    &**pin
 }

@@ -186,7 +186,8 @@ impl<V: View> GraphView for Reader<'_, V> {
     }
 
     fn catalogue(&self) -> Arc<Catalogue> {
-        if let Some(reads) = self.reads {
+        // A store that decides itself refuses after any new name.
+        if let Some(reads) = self.reads.filter(|reads| reads.look_ups_elsewhere().is_some()) {
             reads.note_names();
         }
         Arc::clone(self.catalogue)

@@ -376,8 +376,8 @@ mod tests {
         fn prepare(&self, _: Freshness) -> Option<Prepared> {
             let timeline = self.timeline.get().and_then(std::sync::Weak::upgrade).expect("it is open");
             // Of another thread, as a snapshot that ends.
-            let ends = std::thread::spawn(move || timeline.registry().len());
-            assert_eq!(ends.join().expect("the registry is free"), (0, 0));
+            let ends = thread::spawn("ends", move || assert_eq!(timeline.registry().len(), (0, 0)));
+            ends.expect("the system has a thread").join().expect("the registry is free");
             let times = self.prepared.fetch_add(1, Ordering::SeqCst) + 1;
             Some(Box::new(T(times)))
         }

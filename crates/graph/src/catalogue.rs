@@ -340,6 +340,10 @@ impl Catalogue {
             SchemaChange::AddMetaKey { id, of } => match self.meta_key_of(*of) {
                 Some(known) if known != *id => Err(differs("property key", &self.key_name(known))),
                 None if self.has_key(*id) => Err(differs("property key", &self.key_name(*id))),
+                // Meta-properties have none of their own.
+                None if id == of || self.is_meta_key(*of) || self.meta_key_of(*id).is_some() => {
+                    Err(differs("property key", &self.key_name(*of)))
+                }
                 known => Ok(known.is_none()),
             },
             SchemaChange::DefineProperty { owner, key, value_type } => {
@@ -517,6 +521,7 @@ mod tests {
             SchemaChange::AddMetaKey { id: KeyId(5), of: KeyId(1) },
             SchemaChange::AddMetaKey { id: KeyId(1), of: KeyId(2) },
             SchemaChange::AddMetaKey { id: KeyId(4), of: KeyId(2) },
+            SchemaChange::AddMetaKey { id: KeyId(9), of: KeyId(4) },
         ] {
             assert!(catalogue.would_change(&second_name).unwrap_err().is_conflict(), "{second_name:?}");
         }
@@ -529,6 +534,17 @@ mod tests {
             error.is_conflict() && error.to_string().contains("on Person.since that is unique"),
             "{error}"
         );
+    }
+
+    /// As only a damaged file has them. Found by fuzzing: their names had no end.
+    #[test]
+    fn keys_of_meta_properties_form_no_ring() {
+        for ring in [vec![(9, 9)], vec![(4, 5), (5, 4)], vec![(4, 5), (5, 6), (6, 4)]] {
+            let mut catalogue = Catalogue::default();
+            let changes = ring.iter().map(|&(id, of)| SchemaChange::AddMetaKey { id: KeyId(id), of: KeyId(of) });
+            let replayed: Result<Vec<()>> = changes.map(|change| catalogue.replay(&change)).collect();
+            assert!(replayed.unwrap_err().is_conflict(), "{ring:?}");
+        }
     }
 
     #[test]

@@ -44,6 +44,12 @@ impl CancelFlag {
         Self { deadline: Some(deadline), ..self.clone() }
     }
 
+    /// After when it counts as set, if there is a deadline.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
     /// The same flag for work that begins now, and that lets others work: who checks it after the first millisecond gives
     /// other threads that wait for its processor their turn, every tenth of a millisecond. Other clones are not affected.
     ///

@@ -541,7 +541,8 @@ mod tests {
     fn keys_of_meta_properties_form_no_ring() {
         for ring in [vec![(9, 9)], vec![(4, 5), (5, 4)], vec![(4, 5), (5, 6), (6, 4)]] {
             let mut catalogue = Catalogue::default();
-            let changes = ring.iter().map(|&(id, of)| SchemaChange::AddMetaKey { id: KeyId(id), of: KeyId(of) });
+            let changes =
+                ring.iter().map(|&(id, of)| SchemaChange::AddMetaKey { id: KeyId(id), of: KeyId(of) });
             let replayed: Result<Vec<()>> = changes.map(|change| catalogue.replay(&change)).collect();
             assert!(replayed.unwrap_err().is_conflict(), "{ring:?}");
         }

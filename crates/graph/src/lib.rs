@@ -40,3 +40,4 @@ pub mod unknown_commit;
 pub mod value;
 pub mod vertex_set;
 pub mod view;
+pub mod wait_limit;

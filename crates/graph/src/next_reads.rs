@@ -13,6 +13,8 @@ pub enum NextReads<'a> {
     EdgeTypes(&'a [VertexId], Direction),
     /// All edges of each vertex, on each side of the direction.
     EdgesOf(&'a [VertexId], Direction),
+    /// The edges of one type of each vertex, on each side of the direction.
+    EdgesOfType(&'a [VertexId], TypeId, Direction),
     /// How many edges each vertex has on each side of the direction: of one type, or of every type (`None`).
     Degrees(&'a [VertexId], Option<TypeId>, Direction),
     /// One property of each vertex.

@@ -60,7 +60,7 @@ pub struct TransactionOptions {
     /// conflict share it. [`Duration::MAX`] for no limit. Waiting until a commit is durable doesn't count:
     /// it has happened by then.
     pub timeout: Option<Duration>,
-    /// Which commits it sees at least. Of what isn't there in time each of its reads tells.
+    /// Which commits it sees at least. If they aren't there in time, [`GraphView::check_begun`] says so, each read, and the commit.
     pub freshness: Freshness,
 }
 

@@ -1,10 +1,13 @@
 //! `UnknownCommit`: a transaction of a cluster of which nobody knows yet whether it has committed.
 //!
 //! ```text
-//! 2.7.143@57      record 143 that node 2 wrote between its starts 7 and 8; it reads the snapshot at 57
+//! 2.7.143@57-00c0ffee00c0ffee      record 143 that node 2 wrote between its starts 7 and 8; it reads the snapshot at 57
+//!            proof
 //! ```
 //!
-//! The text is made to be kept and handed on: by a message, by a client to any node that it asks.
+//! The text is made to be kept and handed on: by a message, by a client to any node that it asks. Whoever asks calls off a
+//! transaction that has not committed yet, so its name must not be guessed: the proof is a hash of the rest that only nodes of the
+//! cluster can compute. Whoever has the name may settle it.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::timestamp::Timestamp;
@@ -24,12 +27,14 @@ pub struct UnknownCommit {
     pub number: u64,
     /// The snapshot that it reads.
     pub since: Timestamp,
+    /// What only a node of the cluster can compute of the rest.
+    pub proof: u64,
 }
 
 impl fmt::Display for UnknownCommit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { node, incarnation, number, since } = self;
-        write!(f, "{node}.{incarnation}.{number}@{since}")
+        let Self { node, incarnation, number, since, proof } = self;
+        write!(f, "{node}.{incarnation}.{number}@{since}-{proof:016x}")
     }
 }
 
@@ -40,6 +45,7 @@ impl FromStr for UnknownCommit {
     fn from_str(text: &str) -> Result<Self> {
         let read = || {
             let (record, since) = text.split_once('@')?;
+            let (since, proof) = since.split_once('-')?;
             let (node, record) = record.split_once('.')?;
             let (incarnation, number) = record.split_once('.')?;
             Some(Self {
@@ -47,11 +53,14 @@ impl FromStr for UnknownCommit {
                 incarnation: incarnation.parse().ok()?,
                 number: number.parse().ok()?,
                 since: Timestamp(since.parse().ok()?),
+                proof: u64::from_str_radix(proof, 16).ok()?,
             })
         };
         // Numbers are read with a sign or leading zeros as well.
         read().filter(|commit| commit.to_string() == text).ok_or_else(|| {
-            Error::invalid(format!("{text:?} names no transaction: one is written as in \"2.7.143@57\""))
+            Error::invalid(format!(
+                "{text:?} names no transaction: one is written as in \"2.7.143@57-00c0ffee00c0ffee\""
+            ))
         })
     }
 }
@@ -72,6 +81,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn commit() -> UnknownCommit {
+        let (since, proof) = (Timestamp(57), 0x00c0_ffee_00c0_ffee);
+        UnknownCommit { node: 2, incarnation: 7, number: 143, since, proof }
+    }
+
     proptest! {
         #[test]
         fn the_text_of_a_commit_is_read_back(
@@ -79,13 +93,14 @@ mod tests {
             incarnation in any::<u32>(),
             number in any::<u64>(),
             since in any::<u64>(),
+            proof in any::<u64>(),
         ) {
-            let commit = UnknownCommit { node, incarnation, number, since: Timestamp(since) };
+            let commit = UnknownCommit { node, incarnation, number, since: Timestamp(since), proof };
             prop_assert_eq!(commit.to_string().parse::<UnknownCommit>().ok(), Some(commit));
         }
 
         #[test]
-        fn any_text_is_a_commit_or_invalid(text in "[0-9.@+ -]{0,24}") {
+        fn any_text_is_a_commit_or_invalid(text in "[0-9a-f.@+ -]{0,40}") {
             match text.parse::<UnknownCommit>() {
                 Ok(commit) => prop_assert_eq!(commit.to_string(), text),
                 Err(error) => prop_assert_eq!(error.kind(), ErrorKind::Invalid),
@@ -95,9 +110,8 @@ mod tests {
 
     #[test]
     fn the_text_of_a_commit_stays_as_it_is() {
-        let commit = UnknownCommit { node: 2, incarnation: 7, number: 143, since: Timestamp(57) };
-        assert_eq!(commit.to_string(), "2.7.143@57");
-        let most = "65535.4294967295.18446744073709551615@18446744073709551615";
+        assert_eq!(commit().to_string(), "2.7.143@57-00c0ffee00c0ffee");
+        let most = "65535.4294967295.18446744073709551615@18446744073709551615-ffffffffffffffff";
         assert!(most.parse::<UnknownCommit>().is_ok());
     }
 
@@ -106,12 +120,16 @@ mod tests {
         for text in [
             "",
             "2.7.143",
-            "2.7@57",
-            "2.7.143@",
-            "2.7.1.43@57",
-            "65536.7.143@57",
-            "+2.7.143@57",
-            "2.07.143@57",
+            "2.7.143@57",
+            "2.7@57-00c0ffee00c0ffee",
+            "2.7.143@-00c0ffee00c0ffee",
+            "2.7.143@57-",
+            "2.7.143@57-c0ffee00c0ffee",
+            "2.7.143@57-00C0FFEE00C0FFEE",
+            "2.7.1.43@57-00c0ffee00c0ffee",
+            "65536.7.143@57-00c0ffee00c0ffee",
+            "+2.7.143@57-00c0ffee00c0ffee",
+            "2.07.143@57-00c0ffee00c0ffee",
         ] {
             let refused = text.parse::<UnknownCommit>().unwrap_err();
             assert_eq!(refused.kind(), ErrorKind::Invalid);
@@ -121,9 +139,8 @@ mod tests {
 
     #[test]
     fn an_error_names_the_commit_in_its_text_and_as_its_cause() {
-        let commit = UnknownCommit { node: 2, incarnation: 7, number: 143, since: Timestamp(57) };
-        let error = Error::from(commit).context("commit");
-        assert_eq!((error.kind(), error.cause()), (ErrorKind::Unknown, Some(&commit)));
-        assert!(error.to_string().contains("2.7.143@57") && !error.is_conflict(), "{error}");
+        let error = Error::from(commit()).context("commit");
+        assert_eq!((error.kind(), error.cause()), (ErrorKind::Unknown, Some(&commit())));
+        assert!(error.to_string().contains("2.7.143@57-00c0ffee00c0ffee") && !error.is_conflict(), "{error}");
     }
 }

@@ -123,8 +123,28 @@ pub trait GraphView: Send + Sync {
     /// The timestamp of the view.
     fn timestamp(&self) -> Timestamp;
 
-    /// The names of this graph.
+    /// The names of this graph. Where none are known, those that were known last: see [`GraphView::names`].
     fn catalogue(&self) -> Arc<Catalogue>;
+
+    /// Whether there is anything to read. A view of a graph that another process or other machines keep may have none: it
+    /// begins all the same, each of its reads fails as this does, and its names say nothing of the graph.
+    ///
+    /// # Errors
+    /// Why the view could not begin: `busy`, `conflict` or `io` mostly.
+    #[inline]
+    fn check_begun(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// As [`GraphView::catalogue`], for whoever takes an unknown name for an empty answer, or an error.
+    ///
+    /// # Errors
+    /// As [`GraphView::check_begun`].
+    #[inline]
+    fn names(&self) -> Result<Arc<Catalogue>> {
+        self.check_begun()?;
+        Ok(self.catalogue())
+    }
 
     /// Appends up to `limit` live vertices of `labels` (`None`: all), ascending, and moves `cursor`.
     fn scan_vertices(

@@ -31,7 +31,7 @@ pub struct Results<'a> {
 /// like. Nothing is read before the first result is fetched.
 ///
 /// # Errors
-/// `invalid` for a plan that can't be run.
+/// `invalid` for a plan that can't be run; as [`GraphView::check_begun`].
 pub fn run<'a>(
     plan: &Plan,
     graph: Graph<'a>,
@@ -40,12 +40,15 @@ pub fn run<'a>(
     kernels: &'a dyn Kernels,
 ) -> Result<Results<'a>> {
     match plan.outcome {
-        Outcome::Results => {
-            begin(plan, Builder::new(plan), context(graph, charge, services, kernels), Explanation::default())
-        }
+        Outcome::Results => begin(
+            plan,
+            Builder::new(plan),
+            context(graph, charge, services, kernels)?,
+            Explanation::default(),
+        ),
         Outcome::Profile => run_measured(plan, graph, charge, services, kernels),
         Outcome::Explanation => {
-            let context = context(graph, charge, services, kernels);
+            let context = context(graph, charge, services, kernels)?;
             let explanation = Explanation::of(plan, Some(&context.catalogue()));
             Ok(Results { pipeline: Pipeline::new(Vec::new()), context, explanation, outcome: plan.outcome })
         }
@@ -65,7 +68,7 @@ pub fn run_measured<'a>(
     services: &Services,
     kernels: &'a dyn Kernels,
 ) -> Result<Results<'a>> {
-    let mut context = context(graph, charge, services, kernels);
+    let mut context = context(graph, charge, services, kernels)?;
     let (explanation, lines) = Explanation::with_places(plan, Some(&context.catalogue()));
     context.measurements = Measurements::of_lines(explanation.lines.len());
     begin(plan, Builder::new(plan).measuring(lines), context, explanation)
@@ -76,10 +79,12 @@ fn context<'a>(
     charge: Charge<'a>,
     services: &Services,
     kernels: &'a dyn Kernels,
-) -> Context<'a> {
+) -> Result<Context<'a>> {
+    // A query that finds none of its names reads nothing, and its empty result would be wrong.
+    graph.view().check_begun()?;
     let mut context = Context::new(graph, charge, kernels);
     context.services = services.clone();
-    context
+    Ok(context)
 }
 
 fn begin<'a>(
@@ -109,14 +114,21 @@ impl<'a> Results<'a> {
     /// Errors of the query; `limit`, `cancelled`.
     pub fn next_batch(&mut self) -> Result<Option<Batch>> {
         let told = match std::mem::take(&mut self.outcome) {
-            Outcome::Results => return self.pipeline.pull(true, &mut self.context),
+            Outcome::Results => return self.pull(),
             Outcome::Explanation => Item::from(self.explanation.to_string()),
             Outcome::Profile => {
-                while self.pipeline.pull(true, &mut self.context)?.is_some() {}
+                while self.pull()?.is_some() {}
                 metrics::of(&self.profile())
             }
         };
         Ok(Some(Batch::new(Column::of_items(vec![told]), vec![0])))
+    }
+
+    fn pull(&mut self) -> Result<Option<Batch>> {
+        let context = &self.context;
+        let _waits = context.is_remote().then(|| context.charge.limit_waits());
+        let pulled = self.pipeline.pull(true, &mut self.context);
+        self.context.charge.explained(pulled)
     }
 
     /// What each step did so far, if they are measured: see [`run_measured`].

@@ -1,7 +1,7 @@
 //! Index: what is known of the indexes of a database.
 
 use evergraph::index::IndexInfo;
-use evergraph::{Database, OwnerName};
+use evergraph::{Database, GraphView as _, OwnerName, Result};
 use serde::{Deserialize, Serialize};
 
 /// What is known of an index.
@@ -67,11 +67,14 @@ impl IndexEntry {
 }
 
 /// All indexes of `database`, in the order of what they are on.
-#[must_use]
-pub fn list(database: &Database) -> Vec<IndexEntry> {
+///
+/// # Errors
+/// As [`GraphView::check_begun`](evergraph::GraphView::check_begun).
+pub fn list(database: &Database) -> Result<Vec<IndexEntry>> {
+    database.snapshot().check_begun()?;
     let mut indexes: Vec<IndexEntry> = database.indexes().iter().map(IndexEntry::new).collect();
     indexes.sort_by(|a, b| (&a.of, &a.owner, &a.key, &a.kind).cmp(&(&b.of, &b.owner, &b.key, &b.kind)));
-    indexes
+    Ok(indexes)
 }
 
 /// Whether `index` is one on the property `key` of `owner`.

@@ -27,7 +27,7 @@ impl SchemaReport {
     /// # Errors
     /// What reading may meet.
     pub fn new(database: &Database) -> Result<Self> {
-        let indexes = list(database);
+        let indexes = list(database)?;
         let snapshot = database.snapshot();
         let (catalogue, counts) = (snapshot.catalogue(), snapshot.statistics()?);
         let (labels, edge_types) = (labels(&catalogue, &counts), edge_types(&catalogue, &counts, Vec::new()));

@@ -161,7 +161,7 @@ impl StatisticsReport {
             memory: memory(&statistics, edges_count),
             engine: engine(&statistics),
             disk: disk(&statistics, database)?,
-            checkpoint: (!database.is_read_only()).then_some(Checkpoint {
+            checkpoint: database.has_own_log().then_some(Checkpoint {
                 covered_through: statistics.checkpoints.covered_through.0,
                 commits_since: statistics.recovery.commits,
                 bytes: statistics.recovery.body_bytes,

@@ -27,7 +27,7 @@ use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
-use evergraph_graph::index::IndexId;
+use evergraph_graph::index::{IndexDefinition, IndexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{Projection, Topology};
@@ -353,11 +353,28 @@ pub trait Engine: Send + Sync + Sized + 'static {
         None
     }
 
+    /// Whether `pin` holds a snapshot. An engine that reads what another process keeps may have to begin without one: then each
+    /// read of the pin's views fails as this does, and nothing is known of its names.
+    ///
+    /// # Errors
+    /// Why the snapshot could not begin.
+    #[inline]
+    fn check_begun(&self, pin: &Self::Pin) -> Result<()> {
+        let _ = pin;
+        Ok(())
+    }
+
     /// From which commit on views answer for an index of that catalogue, if another process keeps its entries. With the
     /// registry of snapshots locked.
     fn shared_index(&self, pin: &Self::Pin, index: IndexId) -> Option<Timestamp> {
         let _ = (pin, index);
         None
+    }
+
+    /// Indexes that other stores build, at the moment of `pin`: some are in its catalogue, not yet unique.
+    fn shared_builds(&self, pin: &Self::Pin) -> Vec<IndexDefinition> {
+        let _ = pin;
+        Vec::new()
     }
 
     /// The oldest open snapshot moved: versions kept for it may go. Cheap; work is left to the

@@ -30,7 +30,7 @@ use crate::index::property_index::{Completion, PropertyIndex};
 use crate::snapshot::session::Session;
 use crate::store::Store;
 use crate::timeline::registry::Access;
-use crate::transaction::front::Front;
+use crate::transaction::front::{Front, LogAccess};
 use crate::transaction::handle::Transaction;
 use crate::transaction::latch::{check_healthy, check_open, under_latch};
 use crate::view::View;
@@ -50,7 +50,7 @@ const ATTEMPTS_BESIDE_WRITERS: usize = 8;
 
 /// Building takes as long as it takes; only what the index is named by is a transaction.
 #[inline]
-fn unhurried() -> TransactionOptions {
+pub(crate) fn unhurried() -> TransactionOptions {
     TransactionOptions::default().timeout(Duration::MAX)
 }
 
@@ -112,6 +112,10 @@ impl<E: Engine> Store<E> {
     ///
     /// Cost: a scan of the label or type; a commit pays for the index from the beginning on.
     ///
+    /// Where the graph lies in other stores, all of them build it. A build goes on if the process that began it is lost, ends for
+    /// all if this fails there, and is joined by whoever wants the same. While it is checked for duplicates nobody enters a value that is there into an
+    /// index that is to be unique.
+    ///
     /// # Errors
     /// `invalid` if a value is there twice in an index to be unique, naming five; if there is one on the
     /// property that is unique where this is not, or the other way round; without a key; for one of kind newest as
@@ -124,7 +128,10 @@ impl<E: Engine> Store<E> {
         progress: &mut dyn FnMut(IndexProgress) -> Result<()>,
     ) -> Result<bool> {
         refuse_without_key(request)?;
-        self.front().log()?;
+        let is_shared = matches!(self.front().log_access, LogAccess::Shared(_));
+        if !is_shared {
+            self.front().log()?;
+        }
         let mut naming = self.begin_with(unhurried());
         naming.is_for_an_index();
         let id = name_index(&mut naming, request)?;
@@ -132,6 +139,9 @@ impl<E: Engine> Store<E> {
         let definition = IndexDefinition { id, unique: request.unique };
         if id.kind == IndexKind::Newest && !keeps_index(&*self.front().engine, id) {
             return self.declare_order(request);
+        }
+        if is_shared {
+            return self.create_shared_index(request, definition, progress);
         }
         if let Some(known) = self.catalogue().index(id) {
             if known != definition {
@@ -241,7 +251,8 @@ impl<E: Engine> Store<E> {
     }
 
     /// Drops an index while others read and write. Snapshots that are open keep their answers, by reading
-    /// everything. `kind` may be left out where there is one kind only.
+    /// everything. `kind` may be left out where there is one kind only. One that the nodes of a cluster are still building goes, too,
+    /// whoever began it: its creation fails then.
     ///
     /// # Errors
     /// `not_found` if there is no such index, `invalid` if there are two kinds and none is named; as a
@@ -254,7 +265,8 @@ impl<E: Engine> Store<E> {
     ) -> Result<IndexDefinition> {
         self.retrying(unhurried(), |mut transaction| {
             transaction.is_for_an_index();
-            let dropped = choose(transaction.schema_mut().current(), owner, key, kind)?;
+            let builds = self.front().engine.shared_builds(transaction.session().pin());
+            let dropped = choose(transaction.schema_mut().current(), &builds, owner, key, kind)?;
             transaction.schema_mut().make(SchemaChange::DropIndex(dropped.id));
             transaction.commit()?;
             Ok(dropped)
@@ -265,7 +277,9 @@ impl<E: Engine> Store<E> {
     #[must_use]
     pub fn indexes(&self) -> Vec<IndexStatistics> {
         let session = Session::begin(self.front(), Access::Read);
-        self.front().indexes.load().statistics(&session.view())
+        let mut statistics = self.front().indexes.load().statistics(&session.view());
+        Self::add_shared_builds(&session, &mut statistics);
+        statistics
     }
 }
 
@@ -398,9 +412,10 @@ pub(crate) fn refuse_duplicates<I: Item>(
     Err(Error::invalid(format!("{property} can't be unique: {named}")))
 }
 
-/// The index that is meant.
+/// The index that is meant, in the catalogue or in `builds`, which others build.
 fn choose(
     catalogue: &Catalogue,
+    builds: &[IndexDefinition],
     owner: OwnerName<'_>,
     key: &str,
     kind: Option<IndexKind>,
@@ -411,7 +426,9 @@ fn choose(
     };
     let on = |(owner, key): (Owner, KeyId)| {
         let ids = IndexKind::ALL.into_iter().map(|kind| IndexId { owner, key, kind });
-        ids.filter_map(|id| catalogue.index(id)).collect::<Vec<_>>()
+        let built = |id: IndexId| builds.iter().copied().find(|build| build.id == id);
+        // One that becomes unique is in the catalogue before it is.
+        ids.filter_map(|id| built(id).or_else(|| catalogue.index(id))).collect::<Vec<_>>()
     };
     let mut found = id.zip(catalogue.key(key)).map_or_else(Vec::new, on);
     found.retain(|index| kind.is_none_or(|kind| index.id.kind == kind));

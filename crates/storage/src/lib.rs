@@ -11,6 +11,7 @@ pub mod error;
 pub mod found_database;
 pub mod index;
 pub mod indexing;
+mod indexing_shared;
 #[cfg(tsan)]
 pub mod instrumented_locks;
 pub mod io;

@@ -31,7 +31,6 @@ use crate::indexing::{IndexProgress, IndexRequest};
 use crate::io::directory::{Directory, LockGuard};
 use crate::io::environment::{Background, Environment};
 use crate::io::pool::READERS;
-use crate::io::random::Random;
 use crate::log::options::{Durability, LogOptions};
 use crate::log::writer::Log;
 use crate::memory_budget::MemoryBudget;
@@ -75,6 +74,9 @@ pub struct OpenOptions {
     /// Memory that algorithms, queries and the engine's records and caches may reserve, in bytes. Default: [`u64::MAX`],
     /// with which the engine chooses: see [`DurableEngine::memory_limit`].
     pub memory_limit_bytes: u64,
+    /// A budget that several databases share, whose limit counts in place of [`OpenOptions::memory_limit_bytes`]. Default: none, for
+    /// one of its own.
+    pub shared_budget: Option<MemoryBudget>,
     /// Threads that read pages for others, in an engine that reads while it is open; at least one. Default: 8.
     pub io_threads: usize,
     /// Threads that merge files, in an engine that does so in the background: 1 to 16. Default: 1.
@@ -118,6 +120,7 @@ impl Default for OpenOptions {
             engine: None,
             durability: log.durability,
             memory_limit_bytes: u64::MAX,
+            shared_budget: None,
             io_threads: READERS,
             compaction_threads: 1,
             log_file_bytes: log.log_file_bytes,
@@ -229,10 +232,11 @@ impl<E: DurableEngine> OpenStore<E> {
         // Before the lock, whose file would be the first thing of ours in somebody else's folder.
         refuse_strangers::<E>(&*directory, options.create)?;
         let lock = directory.lock_exclusive(LOCK_NAME)?;
+        let shared_budget = options.shared_budget.as_ref();
         let wanted = WantedDatabase {
             create: options.create,
             engine: options.engine,
-            memory_limit_bytes: options.memory_limit_bytes,
+            memory_limit_bytes: shared_budget.map_or(options.memory_limit_bytes, MemoryBudget::limit_bytes),
             own_groups: options.own_groups,
         };
         let FoundDatabase { manifest, created, memory_limit_bytes } =
@@ -250,7 +254,8 @@ impl<E: DurableEngine> OpenStore<E> {
         let timeline = Timeline::new(manifest.covered_through, readable);
         let timeline = Arc::new(timeline.with_clock(options.environment.clock()));
         let background = options.environment.background();
-        let budget = Arc::new(MemoryBudget::new(memory_limit_bytes));
+        let budget =
+            Arc::new(shared_budget.cloned().unwrap_or_else(|| MemoryBudget::new(memory_limit_bytes)));
         let transaction_bytes_max = match options.transaction_bytes_max {
             // Not chosen.
             default if default == StoreOptions::default().transaction_bytes_max => {
@@ -293,7 +298,7 @@ impl<E: DurableEngine> OpenStore<E> {
             Arc::clone(&directory),
             recovered,
             log_options,
-            random(&options.environment)?,
+            options.environment.random_or_error()?,
         )?);
         assert!(log.set(Arc::clone(&opened)).is_ok(), "the log is opened once");
         let store = Store::assemble(Parts {
@@ -302,7 +307,7 @@ impl<E: DurableEngine> OpenStore<E> {
             log: LogAccess::of(opened, manifest.partition),
             replayed,
             budget,
-            random: random(&options.environment)?,
+            random: options.environment.random_or_error()?,
             options: StoreOptions {
                 attempts_max: options.attempts_max,
                 isolation: options.isolation,
@@ -455,7 +460,7 @@ impl<E: DurableEngine> OpenStore<E> {
         progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupSummary> {
         let _operation = self.operations.begin()?;
-        let salt = random(&self.environment)?.next_u64();
+        let salt = self.environment.random_or_error()?.next_u64();
         backup(&self.store, &*self.directory, target, salt, progress)
     }
 
@@ -474,7 +479,7 @@ impl<E: DurableEngine> OpenStore<E> {
             return Err(Error::invalid(format!("there is no engine `{engine}` to convert to")));
         }
         let _operation = self.operations.begin()?;
-        let salt = random(&self.environment)?.next_u64();
+        let salt = self.environment.random_or_error()?.next_u64();
         convert::<E, T>(&self.store, engine, target, salt, progress)
     }
 
@@ -542,12 +547,6 @@ impl<E: DurableEngine> Drop for OpenStore<E> {
     }
 }
 
-fn random(environment: &Environment) -> Result<Box<dyn Random>> {
-    environment.random().map_err(|source| {
-        Error::new(ErrorKind::Io, format!("ask the system for random bytes: {source}")).because(source)
-    })
-}
-
 /// Checks a database that nobody has open: the files that it consists of, then, if those are sound, the
 /// graph that they come to. Changes nothing but what opening does after a crash.
 ///
@@ -596,5 +595,5 @@ pub fn salvage<E: DurableEngine>(
     target: &Arc<dyn Directory>,
     progress: &mut CheckProgress<'_>,
 ) -> Result<Salvaged> {
-    run::salvage::<E>(directory, target, random(&Environment::default())?.next_u64(), progress)
+    run::salvage::<E>(directory, target, Environment::default().random_or_error()?.next_u64(), progress)
 }

@@ -64,13 +64,14 @@ impl<E: Engine> Store<E> {
     ///
     /// # Errors
     /// `busy` if it is held already, or a load runs; `invalid` if it follows another source, or for a source that is empty
-    /// or longer than 16 MiB; what `make_durable` says, and a commit.
+    /// or longer than 16 MiB, or if commits are not decided here; what `make_durable` says, and a commit.
     pub fn own(&self, source: &str, make_durable: &mut dyn FnMut() -> Result<()>) -> Result<Ownership<E>> {
         if source.is_empty() {
             return Err(Error::invalid(
                 "the source that a database follows has a name, and this one is empty",
             ));
         }
+        self.front().check_ownable()?;
         let hold = self.front().owning.hold()?;
         let mut ownership = Ownership { store: self.clone(), source: source.into(), hold };
         match self.source() {

@@ -28,6 +28,8 @@ use crate::timeline::clock::OutOfReach;
 use crate::transaction::apply::{apply, publish_through};
 use crate::transaction::front::LogAccess;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::{EdgeId, VertexId};
+use evergraph_graph::index::IndexId;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::partition::OwnGroups;
 use evergraph_graph::timestamp::Timestamp;
@@ -121,6 +123,14 @@ impl<E: Engine> Store<E> {
         let front = self.front();
         let catalogue = front.catalogue.load_full();
         front.fills.fill(&front.engine, &front.timeline, &front.indexes, &catalogue, goes_on)
+    }
+
+    /// Whether a commit has created the index, and it is filled with what was there before. Cost: a look at it.
+    #[must_use]
+    pub fn has_filled(&self, index: IndexId) -> bool {
+        let indexes = self.front().indexes.load();
+        indexes.get::<VertexId>(index).is_some_and(|index| index.is_ready())
+            || indexes.get::<EdgeId>(index).is_some_and(|index| index.is_ready())
     }
 
     /// A snapshot at exactly `timestamp`, which need not be that of a commit.

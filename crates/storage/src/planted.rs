@@ -195,6 +195,10 @@ bugs! {
     LookUpsNotChecked = "look-ups-not-checked";
     /// A read of a vertex' newest edges notes its list, and not the property that orders it.
     NewestNotNoted = "newest-not-noted";
+    /// A session that could not begin says so in its reads only.
+    RefusedBeginUntold = "refused-begin-untold";
+    /// A search for duplicates ends with the first part of all hashes that memory has room for.
+    FirstHashesOnly = "first-hashes-only";
 
     // Partitions.
 

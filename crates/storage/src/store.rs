@@ -21,8 +21,10 @@ use crate::notes::owning::{Author, Hold, Owning};
 use crate::notes::versions::NoteVersions;
 use crate::planted::{Bug, planted};
 use crate::snapshot::handle::Snapshot;
+use crate::snapshot::session::Session;
 use crate::sync::ArcCell;
 use crate::timeline::clock::Timeline;
+use crate::timeline::registry::Access;
 use crate::transaction::deadline::Deadline;
 use crate::transaction::front::{Counters, Front, LogAccess, LogOfPin, WriterProcess};
 use crate::transaction::handle::Transaction;
@@ -31,11 +33,12 @@ use crate::transaction::replay::Replayed;
 use crate::transaction::retry::{ATTEMPTS_MAX, Retry};
 use crate::vertex_ids::{GroupState, VertexIds};
 use evergraph_graph::catalogue::Catalogue;
-use evergraph_graph::error::{ErrorKind, Result};
+use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::VertexId;
 use evergraph_graph::note::OWNER_NOTE;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::transaction::{Freshness, Isolation, Transaction as _, TransactionOptions};
+use evergraph_graph::unknown_commit::UnknownCommit;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -262,7 +265,8 @@ impl<E: Engine> Store<E> {
         self.begin_with(TransactionOptions::default())
     }
 
-    /// Begins a transaction at the newest commit.
+    /// Begins a transaction at the newest commit. Where the graph lies elsewhere this may fail: then
+    /// [`check_begun`](evergraph_graph::view::GraphView::check_begun) says why, and so do its reads and its commit.
     #[must_use]
     pub fn begin_with(&self, options: impl Into<TransactionOptions>) -> Transaction<E> {
         let options = options.into();
@@ -292,7 +296,8 @@ impl<E: Engine> Store<E> {
         self.snapshot_with(Freshness::Applied)
     }
 
-    /// The same, with at least what `freshness` says. If that isn't there in time, each of its reads says so.
+    /// The same, with at least what `freshness` says. If that isn't there in time, each of its reads says so, and
+    /// [`check_begun`](evergraph_graph::view::GraphView::check_begun).
     #[must_use]
     pub fn snapshot_with(&self, freshness: Freshness) -> Snapshot<E> {
         Snapshot::begin(&self.front, freshness)
@@ -354,8 +359,8 @@ impl<E: Engine> Store<E> {
     /// with short random waits in between, which grow.
     ///
     /// # Errors
-    /// Errors of `attempt`, at once unless it is `conflict`; `conflict` after the last attempt, or when the
-    /// transaction's time is over, with their number.
+    /// Errors of `attempt`, and where the graph lies elsewhere why a transaction could not begin, at once unless it is `conflict`;
+    /// `conflict` after the last attempt, or when the transaction's time is over, with their number.
     pub fn retrying<T>(
         &self,
         options: impl Into<TransactionOptions>,
@@ -366,8 +371,34 @@ impl<E: Engine> Store<E> {
         self.retry.retrying(
             self.options.attempts_max,
             || deadline.has_passed(),
-            || attempt(self.begin_until(options, deadline.clone())),
+            || {
+                let transaction = self.begin_until(options, deadline.clone());
+                transaction.session().check_begun()?;
+                attempt(transaction)
+            },
         )
+    }
+
+    /// What became of a transaction of any store on the same log, whose commit returned `unknown`: the timestamp of its commit;
+    /// `None` if it did not commit, and never will. One that is still under way is called off.
+    ///
+    /// Cost: a record of the log, and the wait for it.
+    ///
+    /// # Errors
+    /// `unknown` if that is still not known, or has been forgotten; `invalid` if it names no transaction, or where this store alone
+    /// decides its commits: there none is unknown.
+    pub fn settle(&self, unknown: UnknownCommit) -> Result<Option<Timestamp>> {
+        let session = Session::begin(&self.front, Access::Read);
+        let Some(log) = session.graph_log() else {
+            return Err(Error::invalid(format!(
+                "transaction {unknown} is of a cluster, and this database is none: settle it on a node of that cluster"
+            )));
+        };
+        match log.settle(unknown) {
+            Ok(timestamp) => Ok(Some(timestamp)),
+            Err(error) if error.is_conflict() => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     pub(crate) fn front(&self) -> &Arc<Front<E>> {
@@ -378,7 +409,8 @@ impl<E: Engine> Store<E> {
         self.retry.next_u64()
     }
 
-    /// The names as of the newest commit; where the graph lies elsewhere, of the newest that snapshots see.
+    /// The names as of the newest commit; where the graph lies elsewhere, of the newest that snapshots see, or those that were known
+    /// last if none can begin: ask a snapshot for its [`names`](evergraph_graph::view::GraphView::names) to know.
     #[must_use]
     pub fn catalogue(&self) -> Arc<Catalogue> {
         if let LogAccess::Reads(_) | LogAccess::Shared(_) = self.front.log_access {
@@ -415,16 +447,18 @@ impl<E: Engine> Store<E> {
         &self.front.timeline
     }
 
-    /// The log that this process writes, if it writes one: not in a store whose graph lies elsewhere.
-    #[must_use]
-    pub fn own_log(&self) -> Option<&Arc<Log>> {
+    /// The log that this process writes.
+    ///
+    /// # Errors
+    /// `invalid` in a store whose graph lies elsewhere: which process or nodes to ask.
+    pub fn own_log(&self) -> Result<&Arc<Log>> {
         self.front.own_log()
     }
 
-    /// The log.
+    /// The log, of a store that was opened with its files.
     ///
     /// # Panics
-    /// In a store whose graph lies elsewhere: what checkpoints, copies or follows a log is not given one.
+    /// In a store whose graph lies elsewhere, which is not opened so: see [`Store::own_log`].
     #[must_use]
     pub fn log(&self) -> &Arc<Log> {
         self.front.own_log().expect("a store whose log is asked for was assembled with one")
@@ -449,7 +483,8 @@ impl<E: Engine> Store<E> {
         let now = front.timeline.clock().now();
         let oldest_reader = oldest_reader.map(|(oldest, begun)| (oldest, now.saturating_sub(begun)));
         StoreStatistics {
-            published: front.timeline.published(),
+            // Where the graph lies elsewhere nothing is published here but what is readable.
+            published: front.timeline.published().max(front.timeline.readable()),
             readable: front.timeline.readable(),
             oldest_snapshot,
             oldest_reader,
@@ -464,7 +499,7 @@ impl<E: Engine> Store<E> {
             index_file_bytes: indexes.iter().map(|index| index.file_bytes).sum(),
             reservations: front.budget.reservations(),
             engine: front.engine.statistics(),
-            log: front.own_log().map_or_else(LogStatistics::default, |log| log.statistics()),
+            log: front.own_log().map_or_else(|_| LogStatistics::default(), |log| log.statistics()),
         }
     }
 }

@@ -37,7 +37,7 @@ pub fn export(
         )));
     }
     refuse_foreign_ending(options)?;
-    let scope = ExportScope::new(&view.catalogue(), options)?;
+    let scope = ExportScope::new(&*view.names()?, options)?;
     let statistics = view.statistics()?;
     let vertices = statistics.vertices.iter().filter(|(label, _)| scope.has_label(*label));
     let edges = statistics.edges.iter().filter(|(edge_type, _)| scope.types.contains(edge_type));

@@ -1,7 +1,7 @@
 //! Reader engine: the mapped engine in a process that does not write.
 //!
-//! A snapshot that could begin nowhere has the error in its pin, and each of its reads says it. What only writers ask is refused
-//! by the store ahead of this.
+//! A snapshot that could begin nowhere has the error in its pin, which says it when it is asked and in each read. What only
+//! writers ask is refused by the store ahead of this.
 
 use crate::freeze::frozen::FrozenGraph;
 use crate::group::{SegmentSubject, SharedGroup};
@@ -197,6 +197,10 @@ impl Engine for MappedReader {
 
     fn shared_catalogue(&self, pin: &ReaderPin) -> Option<Arc<Catalogue>> {
         pin.0.as_ref().ok().map(|pinned| Arc::clone(pinned.names()))
+    }
+
+    fn check_begun(&self, pin: &ReaderPin) -> Result<()> {
+        pin.0.as_ref().map_or_else(RefusedSource::error, |_| Ok(()))
     }
 
     fn shared_index(&self, pin: &ReaderPin, index: IndexId) -> Option<Timestamp> {

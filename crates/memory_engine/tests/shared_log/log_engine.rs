@@ -5,14 +5,16 @@
 
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::id::{Direction, GroupId, LabelId, PartitionId, TypeId, VertexId};
-use evergraph_graph::index::IndexId;
+use evergraph_graph::id::{Direction, GroupId, KeyId, LabelId, PartitionId, TypeId, VertexId};
+use evergraph_graph::index::{IndexDefinition, IndexId};
 use evergraph_graph::mutation::Mutation;
+use evergraph_graph::owner::Owner;
 use evergraph_graph::partition::{OwnGroups, PartitionCount};
 use evergraph_graph::properties::Properties;
 use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::transaction::{Committed, Freshness};
+use evergraph_graph::unknown_commit::UnknownCommit;
 use evergraph_graph::value::Value;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, FreezeRequest, Key};
@@ -22,12 +24,13 @@ use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::io::random::SplitMix64;
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::memory_budget::MemoryBudget;
-use evergraph_storage::open::{OpenOptions, OpenStore};
+use evergraph_storage::open::{BackgroundStep, OpenOptions, OpenStore};
 use evergraph_storage::snapshot::handle::Snapshot;
 use evergraph_storage::store::{SharedParts, Store, StoreOptions};
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use evergraph_storage::timeline::shared_readable::{Prepared, SharedReadable};
+use evergraph_storage::transaction::build_indexes::{BegunBuild, BuildIndexes, BuildProgress, SharedBuild};
 use evergraph_storage::transaction::give_names::{GiveNames, GivenName, NameRequest};
 use evergraph_storage::transaction::graph_log::{GraphLog, SharedCommit};
 use evergraph_storage::transaction::look_ups::NoteLookUps;
@@ -37,6 +40,7 @@ use evergraph_storage::transaction::resolve::append_mutations;
 use evergraph_storage::transaction::write_checks::WriteChecks;
 use evergraph_storage::vertex_ids::VertexIds;
 use evergraph_storage::view::View as _;
+use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,6 +56,38 @@ pub struct SharedGraph {
     pub is_next_unknown: Mutex<bool>,
     /// What sessions asked for.
     pub freshness: Mutex<Vec<Freshness>>,
+    /// Whether indexes can be built; and those that are.
+    pub builds: Mutex<Option<Builds>>,
+}
+
+/// Indexes of a graph, and the one that is being built.
+#[derive(Default)]
+pub struct Builds {
+    build: Option<(SharedBuild, Stage)>,
+    unique: BTreeSet<IndexId>,
+    /// How often somebody waits in vain for the store to be filled.
+    pub waits: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Filling,
+    Filled,
+    Enforced,
+}
+
+impl Builds {
+    /// What the graph's catalogue is where a store has `known`.
+    fn shown(&self, known: Arc<Catalogue>) -> Arc<Catalogue> {
+        let mut shown = Catalogue::clone(&known);
+        if let Some((build, Stage::Filling)) = self.build {
+            shown.apply(&SchemaChange::DropIndex(build.definition.id));
+        }
+        for id in &self.unique {
+            shown.apply(&SchemaChange::AddIndex(IndexDefinition { id: *id, unique: true }));
+        }
+        Arc::new(shown)
+    }
 }
 
 impl SharedGraph {
@@ -68,6 +104,7 @@ impl SharedGraph {
             refusal: Mutex::default(),
             is_next_unknown: Mutex::default(),
             freshness: Mutex::default(),
+            builds: Mutex::default(),
         })
     }
 
@@ -77,12 +114,17 @@ impl SharedGraph {
 
     /// One more store over the graph.
     pub fn store(self: &Arc<Self>) -> Store<LogEngine> {
+        self.store_with(u64::MAX)
+    }
+
+    /// The same, with so much memory for what is more than the graph.
+    pub fn store_with(self: &Arc<Self>, budget_bytes: u64) -> Store<LogEngine> {
         let engine = Arc::new(LogEngine { graph: Arc::clone(self), registered: Mutex::default() });
         let shared: Arc<dyn SharedReadable> = Arc::<LogEngine>::clone(&engine);
         let parts = SharedParts {
             engine,
             timeline: Arc::new(Timeline::new(Timestamp::ZERO, Readable::Shared(shared))),
-            budget: Arc::new(MemoryBudget::new(u64::MAX)),
+            budget: Arc::new(MemoryBudget::new(budget_bytes)),
             random: Box::new(SplitMix64::new(3)),
             options: StoreOptions::default(),
         };
@@ -114,6 +156,8 @@ pub struct LogPin {
     /// An older one, if none could begin.
     snapshot: Snapshot<MemoryEngine>,
     catalogue: Option<Arc<Catalogue>>,
+    /// Why none could begin.
+    refusal: Option<Error>,
     taken: Mutex<Vec<VertexId>>,
 }
 
@@ -233,6 +277,19 @@ impl GraphLog for LogPin {
         Arc::new(NoLookUps)
     }
 
+    fn is_made_unique(&self, owner: Owner, key: KeyId) -> bool {
+        let builds = self.graph.builds.lock();
+        let build = builds.as_ref().and_then(|all| all.build);
+        build.is_some_and(|(build, stage)| {
+            let id = build.definition.id;
+            stage == Stage::Enforced && (id.owner, id.key) == (owner, key)
+        })
+    }
+
+    fn index_builds(&self) -> Option<&dyn BuildIndexes> {
+        self.graph.builds.lock().is_some().then_some(self)
+    }
+
     fn commit(&self, commit: SharedCommit<'_>) -> Result<Committed> {
         let SharedCommit { writes, schema, reads } = commit;
         let _names = self.graph.deciding.lock();
@@ -245,6 +302,9 @@ impl GraphLog for LogPin {
         let known = self.graph.partition().catalogue();
         for change in schema.changes() {
             known.would_change(change)?;
+            if let SchemaChange::DropIndex(id) = change {
+                self.drop_index(*id);
+            }
         }
         let mut mutations: Vec<_> = schema.changes().iter().cloned().map(Mutation::Schema).collect();
         append_mutations(writes, &mut mutations);
@@ -255,6 +315,92 @@ impl GraphLog for LogPin {
             return Err(Error::new(ErrorKind::Unknown, "nobody answered"));
         }
         Ok(Committed { timestamp, renamed: Vec::new() })
+    }
+
+    /// Those with an even proof have committed.
+    fn settle(&self, unknown: UnknownCommit) -> Result<Timestamp> {
+        match unknown.proof % 2 {
+            0 => Ok(unknown.since),
+            _ => Err(Error::conflict("it never will")),
+        }
+    }
+}
+
+impl LogPin {
+    fn with_builds<T>(&self, work: impl FnOnce(&mut Builds) -> T) -> T {
+        work(self.graph.builds.lock().as_mut().unwrap())
+    }
+
+    fn drop_index(&self, id: IndexId) {
+        self.with_builds(|all| {
+            all.unique.remove(&id);
+            all.build = all.build.filter(|(build, _)| build.definition.id != id);
+        });
+    }
+
+    /// Moves `build` on to a stage.
+    fn go_on(&self, build: SharedBuild, to: Stage) -> Result<()> {
+        self.with_builds(|all| match &mut all.build {
+            Some((known, stage)) if *known == build => {
+                *stage = (*stage).max(to);
+                Ok(())
+            }
+            _ => Err(Error::conflict("it was dropped")),
+        })
+    }
+}
+
+impl BuildIndexes for LogPin {
+    fn begin(&self, definition: IndexDefinition) -> Result<BegunBuild> {
+        let _names = self.graph.deciding.lock();
+        if let Some((build, _)) = self.with_builds(|all| all.build) {
+            return Ok(BegunBuild::Joined(build));
+        }
+        let known = self.with_builds(|all| all.shown(self.graph.partition().catalogue()));
+        if let Some(known) = known.index(definition.id) {
+            return Ok(BegunBuild::Ready(known));
+        }
+        let stored = IndexDefinition { unique: false, ..definition };
+        let created = self.graph.apply(&[Mutation::Schema(SchemaChange::AddIndex(stored))])?;
+        let build = SharedBuild { definition, created };
+        self.with_builds(|all| all.build = Some((build, Stage::Filling)));
+        Ok(BegunBuild::New(build))
+    }
+
+    fn wait_for(&self, build: SharedBuild) -> Result<Option<BuildProgress>> {
+        let is_waiting = self.with_builds(|all| {
+            let is_waiting = all.waits > 0;
+            all.waits = all.waits.saturating_sub(1);
+            is_waiting
+        });
+        if is_waiting {
+            return Ok(Some(BuildProgress { nodes_done: 0, nodes_count: 1 }));
+        }
+        self.graph.open.step(BackgroundStep::LookAfter);
+        assert!(self.graph.partition().has_filled(build.definition.id));
+        self.go_on(build, Stage::Filled)?;
+        if !build.definition.unique {
+            self.with_builds(|all| all.build = None);
+        }
+        Ok(None)
+    }
+
+    fn enforce(&self, build: SharedBuild) -> Result<Option<Timestamp>> {
+        self.go_on(build, Stage::Enforced)?;
+        Ok(Some(self.graph.partition().timeline().published()))
+    }
+
+    fn confirm(&self, build: SharedBuild) -> Result<()> {
+        self.go_on(build, Stage::Enforced)?;
+        self.with_builds(|all| {
+            all.unique.insert(build.definition.id);
+            all.build = None;
+        });
+        Ok(())
+    }
+
+    fn goes_on(&self, build: SharedBuild) -> bool {
+        self.with_builds(|all| all.build.is_some_and(|(known, _)| known == build))
     }
 }
 
@@ -270,11 +416,16 @@ impl Engine for LogEngine {
     fn pin(&self, _: Timestamp) -> Box<LogPin> {
         let graph = Arc::clone(&self.graph);
         let registered = self.registered.lock().take().expect("it was registered");
-        let catalogue = registered.as_ref().ok().map(|_| graph.partition().catalogue());
+        let known = registered.as_ref().ok().map(|_| graph.partition().catalogue());
+        let shown = |known| graph.builds.lock().as_ref().map_or(Arc::clone(&known), |all| all.shown(known));
+        let catalogue = known.map(shown);
         // A real one refuses each read.
         let empty = || graph.partition().snapshot_at(Timestamp::ZERO).unwrap();
-        let snapshot = registered.unwrap_or_else(|_| empty());
-        Box::new(LogPin { snapshot, catalogue, taken: Mutex::default(), graph })
+        let (snapshot, refusal) = match registered {
+            Ok(snapshot) => (snapshot, None),
+            Err(refusal) => (empty(), Some(refusal)),
+        };
+        Box::new(LogPin { snapshot, catalogue, refusal, taken: Mutex::default(), graph })
     }
 
     fn view<'a>(&'a self, pin: &'a Box<LogPin>, _: Timestamp) -> Self::View<'a> {
@@ -283,6 +434,15 @@ impl Engine for LogEngine {
 
     fn shared_catalogue(&self, pin: &Box<LogPin>) -> Option<Arc<Catalogue>> {
         pin.catalogue.clone()
+    }
+
+    fn shared_builds(&self, pin: &Box<LogPin>) -> Vec<IndexDefinition> {
+        let builds = pin.graph.builds.lock();
+        builds.iter().filter_map(|all| Some(all.build?.0.definition)).collect()
+    }
+
+    fn check_begun(&self, pin: &Box<LogPin>) -> Result<()> {
+        pin.refusal.as_ref().map_or(Ok(()), |error| Err(Error::new(error.kind(), error.to_string())))
     }
 
     fn freeze(&self, _: &Box<LogPin>, _: Timestamp, _: &FreezeRequest<'_>) -> Result<Self::Topology> {

@@ -1,11 +1,13 @@
 //! Shared log: stores whose graph lies elsewhere, and whose commits a log decides.
 //!
+//! - `builds`: indexes that the stores of such a graph build
 //! - `log_engine`: such a graph, in a store of its only partition
 //!
 //! What a log of several nodes promises on top is judged in the crate of the cluster.
 
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
+mod builds;
 mod log_engine;
 
 use crate::log_engine::{LogEngine, SharedGraph};
@@ -14,6 +16,7 @@ use evergraph_graph::id::{KeyId, LabelId, VertexId};
 use evergraph_graph::index::IndexKind;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::transaction::{Freshness, Isolation, NewEdge, Transaction as _, TransactionOptions};
+use evergraph_graph::unknown_commit::UnknownCommit;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::{GraphView, VertexCursor};
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
@@ -188,12 +191,20 @@ fn ids_come_back_unless_they_are_used_or_may_be() {
 }
 
 #[test]
+fn a_store_says_what_the_log_knows_of_an_unknown_commit() {
+    let store = SharedGraph::new().store();
+    let unknown = |proof| UnknownCommit { node: 1, incarnation: 0, number: 5, since: Timestamp(9), proof };
+    assert_eq!(store.settle(unknown(2)).unwrap(), Some(Timestamp(9)));
+    assert_eq!(store.settle(unknown(3)).unwrap(), None, "it may run again");
+}
+
+#[test]
 fn what_only_the_owner_of_a_log_does_is_refused_and_writes_are_not() {
     let graph = SharedGraph::new();
     let (store, _, _, [first, _]) = two(&graph);
     store.check_writable().unwrap();
     store.begin().check_writable().unwrap();
-    assert_eq!((store.writer_process(), store.own_log().is_none()), (None, true));
+    assert_eq!(store.writer_process(), None);
     let refused = |error: Error| {
         assert_eq!(error.kind(), ErrorKind::Invalid);
         assert!(error.to_string().contains("a log that all share decides"), "{error}");
@@ -203,6 +214,12 @@ fn what_only_the_owner_of_a_log_does_is_refused_and_writes_are_not() {
     refused(store.create_index(&request, &mut |_| Ok(())).unwrap_err());
     refused(store.apply(Timestamp(99), &[]).unwrap_err());
     refused(store.snapshot_at(Timestamp(1)).map(drop).unwrap_err());
+    let error = store.own_log().map(drop).unwrap_err();
+    assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains("ask the nodes"), "{error}");
+    // An owner is a note, which nobody here keeps: it would have been dropped.
+    let error = store.own("a source", &mut || panic!("nothing is made durable")).map(drop).unwrap_err();
+    assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains("of its own"), "{error}");
+    store.check_unowned().unwrap();
     assert_eq!(age(&store.snapshot(), first), [Value::I64(0)]);
     // Nothing was written: nobody is asked.
     let empty = store.begin().commit().unwrap();
@@ -226,4 +243,40 @@ fn a_session_asks_for_what_it_has_to_see_and_begins_in_any_case() {
     assert_eq!(refused.catalogue().label("Person"), Some(label), "names are those that were known last");
     *graph.refusal.lock() = None;
     assert!(store.snapshot().timestamp() >= refused.timestamp());
+}
+
+/// A name that nobody has is told without a read, and an empty commit asks nobody: both said nothing of a begin that was refused.
+#[test]
+fn a_session_that_could_not_begin_says_so_before_it_reads_anything() {
+    let graph = SharedGraph::new();
+    let store = graph.store();
+    person(&store);
+    *graph.refusal.lock() = Some("not yet".to_owned());
+    let refused = |result: Result<(), Error>| {
+        let error = result.expect_err("a refused begin passes");
+        assert_eq!((error.kind(), error.to_string()), (ErrorKind::Busy, "not yet".to_owned()));
+    };
+    let snapshot = store.snapshot();
+    assert_eq!(snapshot.catalogue().label("Nobody"), None);
+    refused(snapshot.check_begun());
+    refused(snapshot.names().map(drop));
+    for isolation in [Isolation::Snapshot, Isolation::Serializable] {
+        let transaction = store.begin_with(isolation);
+        refused(transaction.check_begun());
+        refused(transaction.commit().map(drop));
+    }
+    let mut attempts = 0;
+    refused(store.transact(|_| {
+        attempts += 1;
+        Ok(())
+    }));
+    assert_eq!(attempts, 0, "nothing is done that can't be committed");
+
+    *graph.refusal.lock() = None;
+    store.snapshot().check_begun().unwrap();
+    drop(store.begin().commit().unwrap());
+    refused(snapshot.check_begun());
+    drop(snapshot);
+    let numbers = store.statistics();
+    assert_eq!((numbers.readers, numbers.writers), (0, 0));
 }

@@ -61,6 +61,7 @@ pub trait Grouping: Send {
 /// What all steps of a running query share.
 pub struct Context<'a> {
     graph: Graph<'a>,
+    is_remote: bool,
     /// What runs algorithms.
     pub kernels: &'a dyn Kernels,
     /// Time, memory, the wish to stop.
@@ -90,6 +91,7 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn new(graph: Graph<'a>, charge: Charge<'a>, kernels: &'a dyn Kernels) -> Self {
         Self {
+            is_remote: graph.view().is_remote(),
             graph,
             kernels,
             charge,
@@ -116,6 +118,12 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn view(&self) -> &dyn GraphView {
         self.graph.view()
+    }
+
+    /// Whether a read may take a message to another machine, as [`GraphView::is_remote`]: asked once.
+    #[must_use]
+    pub fn is_remote(&self) -> bool {
+        self.is_remote
     }
 
     /// Whether the graph may be written to.

@@ -21,6 +21,7 @@ use evergraph_graph::byte_size::ByteSize;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::count::Count;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::wait_limit::{WaitLimit, WaitScope};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -213,6 +214,22 @@ impl<'a> Charge<'a> {
         match self.started.checked_add(self.limits.timeout) {
             Some(deadline) => self.cancel.until(deadline),
             None => self.cancel.clone(),
+        }
+    }
+
+    /// Ends waits of this thread with the query, in views whose graph lies on other machines: as long as the scope is there.
+    pub fn limit_waits(&self) -> WaitScope {
+        WaitLimit::of_thread().and(self.cancel()).enter()
+    }
+
+    /// What was done; if a wait was ended, why.
+    ///
+    /// # Errors
+    /// The error of `done`; `limit` in place of `cancelled`, if the query's time is over.
+    pub fn explained<T>(&self, done: Result<T>) -> Result<T> {
+        match done {
+            Err(error) if error.kind() == ErrorKind::Cancelled => Err(self.check().err().unwrap_or(error)),
+            done => done,
         }
     }
 

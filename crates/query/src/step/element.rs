@@ -61,7 +61,7 @@ pub fn values(column: &Column, key: &str, cx: &Context<'_>) -> Result<(Vec<u32>,
             return Ok(computed);
         }
         let Some(id) = id else { return Ok((Vec::new(), Column::of_items(Vec::new()))) };
-        if vertices.len() <= FEW && cx.view().is_remote() {
+        if vertices.len() <= FEW && cx.is_remote() {
             // With the label of the first: one message, and not two.
             cx.view().ahead(NextReads::Labels(&vertices));
             cx.view().ahead(NextReads::VertexProperties(&vertices, id));

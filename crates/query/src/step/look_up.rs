@@ -247,6 +247,39 @@ pub fn named<O: IndexOwner>(
     }
 }
 
+/// Finds together what a look-up for each of `scans` is going to find: in a view of other machines these take no messages of
+/// their own then. Scans that no index answers by equal values are left out.
+///
+/// # Errors
+/// As [`named`].
+pub fn found_together<O: IndexOwner + PartialEq>(
+    scans: &[(Vec<Test>, Option<Vec<O>>)],
+    cx: &mut Context<'_>,
+) -> Result<Vec<O::Item>> {
+    let (catalogue, mut requests) = (cx.catalogue(), Vec::<(O, KeyId, Vec<Value>)>::new());
+    for (tests, owners) in scans {
+        let Some(Choice { asked: IndexRequests::Equal(key, all), .. }) =
+            Choice::of(tests, owners.as_deref(), &catalogue)
+        else {
+            continue;
+        };
+        for (owner, values) in all {
+            match requests.iter_mut().find(|(of, by, _)| (*of, *by) == (owner, key)) {
+                Some((_, _, known)) => known.extend(values),
+                None => requests.push((owner, key, values)),
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for (owner, key, mut values) in requests {
+        // Many rows may look for the same value.
+        values.sort_unstable();
+        values.dedup();
+        equal(owner, key, &values, &mut found, cx)?;
+    }
+    Ok(found)
+}
+
 /// The labels or types whose items may have a property, each with its type there.
 fn having<O: IndexOwner>(catalogue: &Catalogue, owners: Option<&[O]>, key: KeyId) -> Vec<(O, ValueType)> {
     let all = owners.map_or_else(|| O::all(catalogue), <[O]>::to_vec);

@@ -26,13 +26,15 @@ use crate::plan::operator::{Scan, Test};
 use crate::plan::predicate::Predicate;
 use crate::step::by::Projection;
 use crate::step::property::{PropertyValue, of_new_edge, of_new_vertex, set_of_edge, set_of_vertex};
-use crate::step::source;
+use crate::step::{look_up, source};
 use crate::value::item::Item;
 use crate::write::Writer as _;
 use evergraph_graph::error::{Error, Result};
-use evergraph_graph::id::{Direction, EdgeId, VertexId};
+use evergraph_graph::id::{Direction, EdgeId, LabelId, TypeId, VertexId};
+use evergraph_graph::next_reads::NextReads;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::{NeighborBatch, NeighborCursor};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Edges of an end that are looked at between two looks at the clock.
 const LOOKED_AT: usize = 1 << 14;
@@ -68,6 +70,21 @@ impl Merge {
         ends: [Option<MergeMap>; 2],
     ) -> Self {
         Self { kind, map, on_create, on_match, ends, row: 0, found: None }
+    }
+
+    /// Asks together for what the rows of `batch` look for one by one, if that takes messages and each row is its map: what
+    /// traversals give may depend on what rows before it write. What is added meanwhile is in own writes.
+    fn announce(&self, batch: &Batch, cx: &mut Context<'_>) -> Result<()> {
+        let (MergeMap::Of(Projection::Itself), true) = (&self.map, cx.is_remote() && batch.len() > 1) else {
+            return Ok(());
+        };
+        // A map that says nothing of the kind is an error when its row comes.
+        let wanted = batch.current.items().map(|item| description(Some(item), self.kind, Role::Wanted));
+        let wanted: Vec<Description> = wanted.filter_map(Result::ok).collect();
+        match self.kind {
+            MergeSubject::Vertices => announce_vertices(&wanted, cx),
+            MergeSubject::Edges => announce_edges(&wanted, cx),
+        }
     }
 
     /// The elements of one row, found or added.
@@ -229,6 +246,66 @@ fn tests(wanted: &Description) -> Vec<Test> {
     tests
 }
 
+fn announce_vertices(wanted: &[Description], cx: &mut Context<'_>) -> Result<()> {
+    let catalogue = cx.catalogue();
+    let (mut scans, mut keys) = (Vec::new(), BTreeSet::new());
+    for wanted in wanted.iter().filter(|wanted| wanted.id.is_none()) {
+        let tests = tests(wanted);
+        let labels = source::labels(&tests, |name| catalogue.label(name));
+        scans.push((tests, labels));
+        keys.extend(wanted.properties.iter().filter_map(|property| catalogue.key(&property.key)));
+    }
+    let found = look_up::found_together::<LabelId>(&scans, cx)?;
+    // They are tested again.
+    cx.view().ahead(NextReads::Labels(&found));
+    keys.into_iter().for_each(|key| cx.view().ahead(NextReads::VertexProperties(&found, key)));
+    Ok(())
+}
+
+/// Of edges whose ends are said: whether these are there, how many edges they have, and the shorter list.
+fn announce_edges(wanted: &[Description], cx: &Context<'_>) -> Result<()> {
+    let catalogue = cx.catalogue();
+    let (mut ends, mut between) = (Vec::new(), BTreeMap::<TypeId, Vec<[VertexId; 2]>>::new());
+    for wanted in wanted.iter().filter(|wanted| wanted.id.is_none()) {
+        let vertex = |end: &Option<End>| match end {
+            Some(End::Is(item)) => source::vertex_of_id(item).ok().flatten(),
+            _ => None,
+        };
+        let vertices = wanted.ends.each_ref().map(vertex);
+        ends.extend(vertices.iter().flatten());
+        let edge_type = wanted.label.as_deref().and_then(|label| catalogue.edge_type(label));
+        if let ([Some(source), Some(target)], Some(edge_type)) = (vertices, edge_type) {
+            between.entry(edge_type).or_default().push([source, target]);
+        }
+    }
+    let view = cx.view();
+    view.ahead(NextReads::Labels(&ends));
+    for (edge_type, pairs) in &between {
+        let [sources, targets] = [0, 1].map(|end| pairs.iter().map(|pair| pair[end]).collect::<Vec<_>>());
+        view.ahead(NextReads::Degrees(&sources, Some(*edge_type), Direction::Out));
+        view.ahead(NextReads::Degrees(&targets, Some(*edge_type), Direction::In));
+    }
+    let mut labels = Vec::new();
+    view.labels(&ends, &mut labels)?;
+    // Who isn't there has no edges.
+    let there = ends.into_iter().zip(labels).filter_map(|(end, label)| label.map(|_| end));
+    let there: BTreeSet<VertexId> = there.collect();
+    for (edge_type, mut pairs) in between {
+        pairs.retain(|pair| pair.iter().all(|end| there.contains(end)));
+        let [sources, targets] = [0, 1].map(|end| pairs.iter().map(|pair| pair[end]).collect::<Vec<_>>());
+        let [mut out, mut into] = [Vec::new(), Vec::new()];
+        view.degrees(&sources, Some(&[edge_type]), Direction::Out, &mut out)?;
+        view.degrees(&targets, Some(&[edge_type]), Direction::In, &mut into)?;
+        let [mut by_source, mut by_target] = [Vec::new(), Vec::new()];
+        for (pair, (out, into)) in pairs.into_iter().zip(out.into_iter().zip(into)) {
+            if out <= into { by_source.push(pair[0]) } else { by_target.push(pair[1]) }
+        }
+        view.ahead(NextReads::EdgesOfType(&by_source, edge_type, Direction::Out));
+        view.ahead(NextReads::EdgesOfType(&by_target, edge_type, Direction::In));
+    }
+    Ok(())
+}
+
 fn find_vertices(wanted: &Description, cx: &mut Context<'_>) -> Result<Vec<VertexId>> {
     let ids = wanted.id.as_ref().map(|id| vec![id.clone()]);
     source::find_vertices(&Scan { ids, tests: tests(wanted) }, cx)
@@ -304,6 +381,9 @@ impl Step for Merge {
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let Some(batch) = input.take() else { return Ok(None) };
         let limit = cx.charge.batch_rows();
+        if self.row == 0 && self.found.is_none() {
+            self.announce(&batch, cx)?;
+        }
         let (mut rows, mut items) = (Vec::new(), Vec::new());
         while self.row < batch.len() && items.len() < limit {
             cx.charge.check()?;

@@ -15,6 +15,7 @@ use crate::execute::pending_batches::PendingBatches;
 use crate::execute::pipeline::{Pipeline, Step};
 use crate::execute::step_measures::Measurements;
 use evergraph_graph::error::Result;
+use evergraph_graph::wait_limit::WaitLimit;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -108,14 +109,17 @@ impl Parallel {
             };
         let done = Mutex::new(Vec::with_capacity(threads));
         let (view, charge, kernels) = (cx.view(), &cx.charge, cx.kernels);
-        let (measurements, computed) = (&cx.measurements, &cx.computed);
+        let (measurements, computed, waits) = (&cx.measurements, &cx.computed, WaitLimit::of_thread());
+        // While this thread waits for its workers, it may be given work of another query, whose waits this one does not limit.
+        let _apart = WaitLimit::default().enter();
         rayon::scope(|scope| {
             for worker in &mut self.workers[..self.used] {
                 let mut context = Context::new(Graph::Read(view), charge.clone(), kernels);
                 context.measurements = measurements.begin_again();
                 context.computed = computed.clone();
-                let (work, done) = (&work, &done);
+                let (work, done, waits) = (&work, &done, waits.clone());
                 scope.spawn(move |_| {
+                    let _waits = waits.enter();
                     let found = work(worker, context);
                     done.lock().unwrap_or_else(PoisonError::into_inner).push(found);
                 });

@@ -3,17 +3,18 @@
 //! ```text
 //!              chance              time           merges, checkpoints when due, the log's files and syncs
 //! system       the system's        the system's   threads of their own; helpers while a store opens
+//! stepped      the system's        the caller's   nothing, until the caller steps it: for many stores that share threads
 //! simulated    from one seed       the caller's   nothing, until the caller steps it (`OpenStore::step`)
 //! ```
 //!
 //! What waits for time to pass is what is stepped; deadlines ask the clock. So a simulated store on a
 //! simulated directory does the same things in the same order, every time.
 
-use std::sync::Arc;
-
 use crate::io::clock::{Clock, ManualClock, SystemClock};
 use crate::io::random::{Random, SplitMix64};
 use crate::sync::Mutex;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use std::sync::Arc;
 
 /// Who does what nobody waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -65,6 +66,12 @@ impl Environment {
         Self { background: Background::Stepped, clock, seeds }
     }
 
+    /// The system's chance, the time of `clock`, and no threads: whoever opens many stores steps them all by a few of its own.
+    #[must_use]
+    pub fn stepped(clock: Arc<dyn Clock>) -> Self {
+        Self { background: Background::Stepped, clock, seeds: None }
+    }
+
     /// The same with another clock.
     #[must_use]
     pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
@@ -93,6 +100,16 @@ impl Environment {
             Some(seeds) => SplitMix64::new(seeds.lock().next_u64()),
         }))
     }
+
+    /// As [`Environment::random`].
+    ///
+    /// # Errors
+    /// `io` if the system has no randomness to give.
+    pub(crate) fn random_or_error(&self) -> Result<Box<dyn Random>> {
+        self.random().map_err(|source| {
+            Error::new(ErrorKind::Io, format!("ask the system for random bytes: {source}")).because(source)
+        })
+    }
 }
 
 #[cfg(test)]
@@ -111,6 +128,14 @@ mod tests {
         let environment = Environment::simulated(7);
         drop(environment.clone().random());
         assert_eq!(environment.random().expect("seeded").next_u64(), first[1], "clones share the seeds");
+    }
+
+    #[test]
+    fn a_stepped_environment_has_the_systems_chance_and_no_threads() {
+        let environment = Environment::stepped(Arc::new(ManualClock::new(0)));
+        let random = || environment.random().expect("the system has randomness").next_u64();
+        assert_ne!(random(), random());
+        assert_eq!(environment.background().threads(2), 1);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! makes one a call, which copies a few pointers.
 
 /// Implements `GraphView` for `$owner<E>`, whose method `reader` makes a
-/// [`Reader`](crate::snapshot::reader::Reader), and whose `check_time` refuses who has had his time.
+/// [`Reader`](crate::snapshot::reader::Reader) of its `session`, and whose `check_time` refuses who has had his time.
 macro_rules! view_through_reader {
     ($owner:ident) => {
         const _: () = {
@@ -27,6 +27,12 @@ macro_rules! view_through_reader {
             impl<E: Engine> GraphView for $owner<E> {
                 forward!(timestamp() -> Timestamp);
                 forward!(catalogue() -> Arc<Catalogue>);
+
+                #[inline]
+                fn check_begun(&self) -> Result<()> {
+                    self.session.check_begun()
+                }
+
                 forward!(scan_vertices(
                     labels: Option<&[LabelId]>,
                     cursor: &mut VertexCursor,

@@ -4,12 +4,14 @@ use crate::engine::Engine;
 use crate::index::directory::Indexes;
 use crate::index::item::Item;
 use crate::index::property_index::{Completion as _, PropertyIndex};
+use crate::planted::{Bug, planted};
 use crate::timeline::clock::OutOfReach;
 use crate::timeline::registry::Access;
 use crate::transaction::front::{Front, LogAccess};
 use crate::transaction::give_names::GiveNames;
 use crate::transaction::graph_log::GraphLog;
 use evergraph_graph::catalogue::{Catalogue, Owner};
+use evergraph_graph::error::Result;
 use evergraph_graph::id::{EdgeId, VertexId};
 use evergraph_graph::index::IndexDefinition;
 use evergraph_graph::timestamp::Timestamp;
@@ -62,10 +64,26 @@ impl<E: Engine> Session<E> {
     ///
     /// # Errors
     /// As [`Timeline::begin_exactly`](crate::timeline::clock::Timeline::begin_exactly).
-    pub fn begin_exactly(front: &Arc<Front<E>>, timestamp: Timestamp) -> Result<Self, OutOfReach> {
+    pub fn begin_exactly(
+        front: &Arc<Front<E>>,
+        timestamp: Timestamp,
+    ) -> std::result::Result<Self, OutOfReach> {
         let begun = front.timeline.clock().now();
         let pin = front.timeline.begin_exactly(timestamp, begun, || front.engine.pin(timestamp))?;
         Ok(Self { pin, front: Arc::clone(front), timestamp, access: Access::Read, begun: Some(begun) })
+    }
+
+    /// Whether there is a moment to read: always, but where the graph lies elsewhere. Cost: none for others.
+    ///
+    /// # Errors
+    /// Why the session could not begin, as [`Engine::check_begun`].
+    #[inline]
+    pub fn check_begun(&self) -> Result<()> {
+        match self.front.log_access {
+            LogAccess::Writes(_) | LogAccess::Applies(_) => Ok(()),
+            LogAccess::Reads(_) | LogAccess::Shared(_) if planted(Bug::RefusedBeginUntold) => Ok(()),
+            LogAccess::Reads(_) | LogAccess::Shared(_) => self.front.engine.check_begun(&self.pin),
+        }
     }
 
     /// The moment that is read.
@@ -104,7 +122,8 @@ impl<E: Engine> Session<E> {
         }
     }
 
-    /// Names of at least what this moment shows. Where a shared log decides, of exactly this moment: what a commit rests on.
+    /// Names of at least what this moment shows. Where a shared log decides, of exactly this moment: what a commit rests on. If it
+    /// could not begin ([`Session::check_begun`]), those that were known last.
     #[must_use]
     #[inline]
     pub fn catalogue(&self) -> Arc<Catalogue> {

@@ -7,7 +7,7 @@ use crate::engine::Key;
 use crate::index::entry_bound::EntryBound;
 use crate::index::index_item::IndexItem;
 use crate::planted::{Bug, planted};
-use crate::transaction::reads::{NoteReads, Reads};
+use crate::transaction::reads::Reads;
 use crate::view::{GroupBits, IndexAnswer, IndexSize, View};
 use evergraph_graph::column::ValueSink;
 use evergraph_graph::error::Result;
@@ -21,14 +21,14 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 
 /// A view whose reads are noted, if there is somewhere to note them.
-pub struct TrackedView<'a, V, R = Reads> {
+pub struct TrackedView<'a, V> {
     view: V,
-    reads: Option<&'a R>,
+    reads: Option<&'a Reads>,
 }
 
-impl<'a, V: View, R: NoteReads> TrackedView<'a, V, R> {
+impl<'a, V: View> TrackedView<'a, V> {
     /// Reads `view` and notes it in `reads`.
-    pub fn new(view: V, reads: Option<&'a R>) -> Self {
+    pub fn new(view: V, reads: Option<&'a Reads>) -> Self {
         Self { view, reads }
     }
 
@@ -58,7 +58,7 @@ impl<'a, V: View, R: NoteReads> TrackedView<'a, V, R> {
     }
 }
 
-impl<V: View, R: NoteReads> View for TrackedView<'_, V, R> {
+impl<V: View> View for TrackedView<'_, V> {
     fn timestamp(&self) -> Timestamp {
         self.view.timestamp()
     }
@@ -216,9 +216,6 @@ impl<V: View, R: NoteReads> View for TrackedView<'_, V, R> {
         limit: usize,
         items: &mut Vec<I>,
     ) -> Result<IndexAnswer> {
-        if let Some(reads) = self.reads {
-            reads.note_value(index, value);
-        }
         let before = items.len();
         let answer = self.view.candidates(index, value, after, limit, items)?;
         self.note_answer(answer, index, items[before..].iter().copied());
@@ -234,9 +231,6 @@ impl<V: View, R: NoteReads> View for TrackedView<'_, V, R> {
         limit: usize,
         pairs: &mut Vec<(Value, I)>,
     ) -> Result<IndexAnswer> {
-        if let Some(reads) = self.reads {
-            reads.note_between(index, places, descending);
-        }
         let before = pairs.len();
         let answer = self.view.between(index, places, descending, limit, pairs)?;
         self.note_answer(answer, index, pairs[before..].iter().map(|(_, item)| *item));

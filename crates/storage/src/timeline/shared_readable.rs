@@ -30,7 +30,8 @@ pub trait SharedReadable: Send + Sync + Debug {
     /// what the writer did before it looked. `None` if by now there is something to prepare first: both are called again then.
     /// Names that the pin shows are never older than those of a pin before it.
     ///
-    /// Cannot fail, and waits for nothing. If nothing can be announced, the pin that follows says why, in each of its reads.
+    /// Cannot fail, and waits for nothing. If nothing can be announced, the pin that follows says why, in each of its reads and in
+    /// [`Engine::check_begun`](crate::engine::Engine::check_begun).
     fn register(&self, prepared: Option<Prepared>) -> Option<Timestamp>;
 
     /// R now, for numbers: nothing is kept for it. Never falls.

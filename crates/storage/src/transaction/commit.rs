@@ -42,7 +42,7 @@ use crate::sync::MutexGuard;
 use crate::timeline::clock::LatchState;
 use crate::transaction::deadline::Deadline;
 use crate::transaction::discriminators::Renames;
-use crate::transaction::front::Front;
+use crate::transaction::front::{Front, decided_by_shared_log};
 use crate::transaction::graph_log::SharedCommit;
 use crate::transaction::latch::{check_healthy, check_open, under_latch};
 use crate::transaction::pending_commit::PendingCommit;
@@ -83,6 +83,7 @@ pub fn publish<E: Engine>(
 ) -> Result<PendingCommit<E>> {
     let front = Arc::clone(session.front());
     let since = session.timestamp();
+    session.check_begun()?;
     if writes.is_empty() && schema.changes().is_empty() && authorship.notes.is_empty() {
         deadline.check()?;
         drop(session);
@@ -90,9 +91,15 @@ pub fn publish<E: Engine>(
         return Ok(PendingCommit::new(front, Committed { timestamp: since, renamed: Vec::new() }));
     }
     if let Some(log) = session.graph_log() {
+        // It has no place for either: they would be dropped, and the commit acknowledged.
+        if !authorship.notes.is_empty() || completion.is_some() {
+            return Err(decided_by_shared_log());
+        }
         deadline.check()?;
+        let waits = deadline.limit_waits();
         let committed = log.commit(SharedCommit { writes, schema: &mut schema, reads });
-        let committed = committed.map_err(|error| refused(&front, error))?;
+        drop(waits);
+        let committed = deadline.explained(committed).map_err(|error| refused(&front, error))?;
         drop(session);
         front.counters.committed(committed.renamed.len());
         return Ok(PendingCommit::new(front, committed));

@@ -11,6 +11,7 @@
 
 use crate::io::clock::Clock;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::wait_limit::{WaitLimit, WaitScope};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,6 +60,26 @@ impl Deadline {
         Ok(())
     }
 
+    /// Ends waits of this thread with the transaction, for a graph that lies on other machines: as long as the scope is there.
+    pub fn limit_waits(&self) -> WaitScope {
+        let limit = WaitLimit::of_thread();
+        match self.timeout {
+            Duration::MAX => limit.enter(),
+            timeout => limit.for_at_most(timeout.saturating_sub(self.taken())).enter(),
+        }
+    }
+
+    /// What was done; if a wait was ended, why.
+    ///
+    /// # Errors
+    /// The error of `done`; `limit` in place of `cancelled`, if the deadline has passed.
+    pub fn explained<T>(&self, done: Result<T>) -> Result<T> {
+        match done {
+            Err(error) if error.kind() == ErrorKind::Cancelled => Err(self.check().err().unwrap_or(error)),
+            done => done,
+        }
+    }
+
     /// How long a commit may wait for background work.
     #[must_use]
     pub fn patience(&self) -> Duration {
@@ -89,6 +110,27 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::Limit);
         assert!(error.to_string().contains("its timeout is 5s"), "{error}");
         assert_eq!(deadline.patience(), Duration::ZERO);
+    }
+
+    #[test]
+    fn waits_end_with_it_and_it_says_so() {
+        let manual = Arc::new(ManualClock::new(0));
+        let clock: Arc<dyn Clock> = manual.clone();
+        let deadline = Deadline::after(&clock, Duration::from_secs(5), Duration::from_secs(3));
+        let scope = deadline.limit_waits();
+        assert!(!WaitLimit::of_thread().has_ended());
+        drop(scope);
+        let cancelled = || Err::<(), _>(Error::new(ErrorKind::Cancelled, "the wait was ended"));
+        assert_eq!(deadline.explained(cancelled()).unwrap_err().kind(), ErrorKind::Cancelled, "by others");
+        manual.advance(Duration::from_secs(5));
+        let scope = deadline.limit_waits();
+        // The next moment of the system's clock.
+        while !WaitLimit::of_thread().has_ended() {}
+        drop(scope);
+        assert!(!WaitLimit::of_thread().has_ended());
+        assert_eq!(deadline.explained(cancelled()).unwrap_err().kind(), ErrorKind::Limit);
+        let conflict = Error::conflict("another one was first");
+        assert!(deadline.explained(Err::<(), _>(conflict)).unwrap_err().is_conflict());
     }
 
     #[test]

@@ -94,9 +94,10 @@ impl<E: Engine> Transaction<E> {
         let mut entered: BTreeSet<(KeyId, &Value)> = BTreeSet::new();
         for (edge, properties) in batch {
             for (key, value) in properties.as_slice() {
-                let Some(value) = value.as_ref().filter(|_| catalogue.is_unique(owner, *key)) else {
+                let Some(value) = value else { continue };
+                if !catalogue.is_unique(owner, *key) && !self.is_made_unique(owner, *key) {
                     continue;
-                };
+                }
                 let holder = self.reader().holder((owner, *key), value, Some(*edge))?;
                 // An edge of the batch has other values from now on.
                 let is_outside =

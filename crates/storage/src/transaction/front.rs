@@ -122,11 +122,31 @@ impl<E: Engine> Front<E> {
     }
 
     /// The log that this process writes, whoever decides what is committed.
-    pub(crate) fn own_log(&self) -> Option<&Arc<Log>> {
+    ///
+    /// # Errors
+    /// `invalid` where it writes none: who does.
+    #[inline]
+    pub(crate) fn own_log(&self) -> Result<&Arc<Log>> {
         match &self.log_access {
-            LogAccess::Writes(log) => Some(log),
-            LogAccess::Applies(partition) => Some(&partition.log),
-            LogAccess::Reads(_) | LogAccess::Shared(_) => None,
+            LogAccess::Writes(log) => Ok(log),
+            LogAccess::Applies(partition) => Ok(&partition.log),
+            LogAccess::Reads(writer) => Err(read_only(writer())),
+            LogAccess::Shared(_) => Err(no_own_log()),
+        }
+    }
+
+    /// Refuses whoever would become the owner.
+    ///
+    /// # Errors
+    /// As [`Front::log`]: only what is decided here can be one owner's.
+    pub(crate) fn check_ownable(&self) -> Result<()> {
+        match &self.log_access {
+            LogAccess::Writes(_) => Ok(()),
+            LogAccess::Applies(_) | LogAccess::Reads(_) => self.log().map(drop),
+            LogAccess::Shared(_) => Err(Error::invalid(
+                "a graph whose commits a shared log decides has no owner, and keeps no notes: follow a source in a database \
+                 of its own",
+            )),
         }
     }
 
@@ -166,7 +186,15 @@ fn decided_elsewhere(own: OwnGroups) -> Error {
 }
 
 #[cold]
-fn decided_by_shared_log() -> Error {
+fn no_own_log() -> Error {
+    Error::invalid(
+        "this store writes no log and no files: what it commits is in a log that all stores of the graph share, durable when \
+         the commit returns. For checkpoints, backups and checks ask the nodes that keep the partitions",
+    )
+}
+
+#[cold]
+pub(crate) fn decided_by_shared_log() -> Error {
     Error::invalid(
         "the partitions of the graph lie elsewhere, and a log that all share decides what is committed: this is done in \
          transactions, or by whoever keeps the partitions",

@@ -15,7 +15,7 @@ use crate::transaction::commit::publish;
 use crate::transaction::deadline::Deadline;
 use crate::transaction::describe;
 use crate::transaction::discriminators::lowest_free;
-use crate::transaction::front::Front;
+use crate::transaction::front::{Front, LogAccess};
 use crate::transaction::pending_commit::PendingCommit;
 use crate::transaction::reads::Reads;
 use crate::transaction::schema_writes::SchemaWrites;
@@ -73,7 +73,13 @@ impl<E: Engine> Transaction<E> {
         deadline: Deadline,
         author: Author,
     ) -> Self {
+        // Others wait for nobody.
+        let waits = matches!(front.log_access, LogAccess::Shared(_)).then(|| deadline.limit_waits());
         let session = Session::begin_with(front, Access::Write, freshness);
+        drop(waits);
+        if let Some(log) = session.graph_log() {
+            log.end_with(&deadline);
+        }
         let schema = SchemaWrites::new(session.catalogue());
         let reads = (isolation == Isolation::Serializable).then(|| match session.graph_log() {
             None => Reads::default(),
@@ -263,14 +269,22 @@ impl<E: Engine> Transaction<E> {
         item: Option<I>,
     ) -> Result<()> {
         let catalogue = self.schema.current();
-        let unique = catalogue.indexed_keys(owner).filter(|(_, is_unique)| *is_unique);
-        for (key, _) in unique {
+        for (key, is_unique) in catalogue.indexed_keys(owner) {
+            if !is_unique && !self.is_made_unique(owner, key) {
+                continue;
+            }
             let Some(value) = properties.get(key).flatten() else { continue };
             if let Some(holder) = self.reader().holder((owner, key), value, item)? {
                 return Err(self.taken_value(owner, key, value, holder));
             }
         }
         Ok(())
+    }
+
+    /// Whether an index on a property is being made unique. None is in stores that decide commits themselves: these look at what
+    /// was entered meanwhile.
+    pub(super) fn is_made_unique(&self, owner: Owner, key: KeyId) -> bool {
+        self.session.graph_log().is_some_and(|log| log.is_made_unique(owner, key))
     }
 
     /// Returns an error that names the holder of a value of a unique key.

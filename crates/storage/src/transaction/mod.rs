@@ -12,7 +12,7 @@
 //!   discriminators    names of parallel edges
 //! commit      resolve -> payload -> write_checks under the latch; describe tells a conflict in the user's names
 //! pending_commit    a commit that is published, and to be acknowledged
-//! graph_log   who decides instead, where partitions lie elsewhere
+//! graph_log   who decides instead, where partitions lie elsewhere; build_indexes: and has indexes built
 //! apply       a commit that was decided elsewhere: resolved and checked already
 //! front       what all transactions of a store share
 //! replay      the same mutations from the log, before anybody is here
@@ -21,6 +21,7 @@
 //! ```
 
 pub mod apply;
+pub mod build_indexes;
 pub mod commit;
 pub mod deadline;
 pub mod describe;

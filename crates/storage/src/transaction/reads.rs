@@ -28,47 +28,14 @@
 
 use crate::engine::{ChangedSince, Engine, Key};
 use crate::index::directory::Indexes;
-use crate::index::entry_bound::EntryBound;
-use crate::index::index_item::IndexItem;
 use crate::sync::Mutex;
 use crate::transaction::key_subject::KeySubject;
 use crate::transaction::look_ups::{APART_MAX, IndexReads, NoteLookUps};
 use crate::transaction::stale::StaleRead;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, TypeId, VertexId};
-use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_graph::value::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-
-/// Takes notes of what a transaction reads of a view.
-pub trait NoteReads: Sync {
-    /// The answer depended on what `key` says.
-    fn note(&self, key: Key);
-
-    /// These were the types of edges on a plain side of the vertices of `group`.
-    fn note_edge_types(&self, group: GroupId, side: Direction, types: &[TypeId]);
-
-    /// There were so many groups.
-    fn note_groups(&self, count: u32);
-
-    /// The view was asked for the items with `value`. Nothing, if whoever reads above the view notes its look-ups.
-    #[inline]
-    fn note_value(&self, index: IndexId, value: &Value) {
-        let _ = (index, value);
-    }
-
-    /// The view was asked for entries from one place to another, downwards or upwards. Nothing, as for values.
-    #[inline]
-    fn note_between<I: IndexItem>(
-        &self,
-        index: IndexId,
-        places: (&EntryBound<I>, &EntryBound<I>),
-        descending: bool,
-    ) {
-        let _ = (index, places, descending);
-    }
-}
 
 /// Something that was read, look-ups apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -246,23 +213,5 @@ impl Reads {
         }
         let stale = self.vertices.stale(indexes, since, checked);
         stale.or_else(|| self.edges.stale(indexes, since, checked))
-    }
-}
-
-/// Look-ups are noted by the reader above the view.
-impl NoteReads for Reads {
-    #[inline]
-    fn note(&self, key: Key) {
-        Self::note(self, key);
-    }
-
-    #[inline]
-    fn note_edge_types(&self, group: GroupId, side: Direction, types: &[TypeId]) {
-        Self::note_edge_types(self, group, side, types);
-    }
-
-    #[inline]
-    fn note_groups(&self, count: u32) {
-        Self::note_groups(self, count);
     }
 }

@@ -38,6 +38,8 @@ pub mod planted;
 pub mod record;
 pub mod record_id;
 pub mod remote;
+#[cfg(feature = "running")]
+pub mod running;
 pub mod seeded;
 pub mod tables;
 pub mod transaction;

@@ -91,6 +91,18 @@ pub enum Bug {
     NameNumberedAgain,
     /// An index that was dropped and created anew becomes ready by the record of the first one.
     OtherIndexReady,
+    /// An index answers once one node has filled it.
+    IndexReadyOfOne,
+    /// A node says that it has filled an index though a store of it has not.
+    PartitionUnfilled,
+    /// The record that creates an index touches nothing.
+    CreationUntouched,
+    /// The record that confirms that an index is unique touches nothing.
+    ConfirmationUntouched,
+    /// Whoever enters values does not ask for other holders of an index that is being made unique.
+    UniqueUnenforced,
+    /// Values place the vertices of a label that had some before it was adopted.
+    AdoptedLabelPlaced,
     /// A node joins with an incarnation that it had before.
     IncarnationTwice,
     /// Records of an author count who has not joined, or whose node has joined again since.
@@ -129,6 +141,12 @@ pub enum Bug {
     PublishedFirst,
     /// A partition's store notes with a commit the log through the message before.
     NoteOfMessageBefore,
+    /// A checkpoint saves a partition that has not all of what its state has.
+    PartitionSavedBehind,
+    /// The log may be trimmed for a checkpoint that has begun and is not there yet.
+    NeededFromBegun,
+    /// The log may be trimmed as for what was applied when a checkpoint ends, and not when it began.
+    NeededFromOfEnd,
     /// A checkpoint of a node does not sync the stores of its partitions.
     PartitionNotSynced,
     /// What a transaction changed in the catalogue is not given to the partitions.
@@ -151,8 +169,12 @@ pub enum Bug {
     DroppedIndexUnchecked,
     /// A transaction does not see groups that it has opened itself.
     GroupsOfBegin,
+    /// A transaction that knows the groups of a moment takes those of an earlier one.
+    GroupsGoBack,
     /// Vertex ids go back after a commit, whatever came of it.
     UsedIdsGivenBack,
+    /// Whoever guesses the name of a transaction may have it called off.
+    SettledUnproved,
     /// Work on an answer goes on though nobody waits for it.
     ForgottenWorkGoesOn,
     /// Whoever reads does not learn of groups that the log has given a label.
@@ -189,16 +211,24 @@ pub enum Bug {
     JoinedAgainPassed,
     /// The log is kept for a silent node for ever.
     SilentNodeKeepsLog,
+    /// The log is trimmed though a member has not said yet what it needs of it.
+    UnheardNeedsNothing,
+    /// A checkpoint goes on at once without a partition that has failed.
+    LostCopyNotHeld,
     /// A heartbeat of another log counts.
     OtherLogHeard,
     /// A snapshot is kept however old it is.
     SnapshotsAgeless,
+    /// What was applied before a while without messages counts as applied after it.
+    IdleAgesForgotten,
     /// One holder of a partition is asked, and no other.
     OneHolderAsked,
     /// A node that was silent is asked first as before.
     SilenceForgotten,
     /// A refusal ends an ask.
     RefusalFinal,
+    /// A reader that has given up is asked for all the same.
+    AskedAfterTheEnd,
     /// An ask goes on after its deadline.
     AskEndless,
     /// Who works on a question is waited for only shortly, once another holder finds the snapshot too old.
@@ -223,12 +253,20 @@ pub enum Bug {
     BatchCut,
     /// A question that its asker has forgotten waits on.
     ForgetIgnored,
+    /// One asker's questions may take all threads.
+    AskerTakesAllThreads,
     /// One asker may fill the queue of questions that wait.
     AskerUnlimited,
     /// A certificate of the cluster's CA is taken for that of any node.
     CertificateNameUnchecked,
     /// A node of another cluster is let in.
     HelloClusterUnchecked,
+    /// A description of a cluster is taken as it is, whatever its id says.
+    DescriptionUnchecked,
+    /// Keys in the folders of a new cluster can be read by others.
+    KeyReadable,
+    /// Errors of a node that has stopped do not say why.
+    StopUnexplained,
 }
 
 impl Bug {

@@ -1,10 +1,16 @@
 //! Record id: who wrote a record, and which one of theirs it is. Never given twice.
 
+use crate::key_hash::graph_salt::GraphSalt;
+use crate::planted::{Bug, planted};
 use evergraph_graph::split_mix::mix;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::unknown_commit::UnknownCommit;
+use evergraph_graph::value::order_bytes::hash::SipHash128;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+
+/// What the hash begins with that proves the name of a transaction: no other hash with the salt does.
+const PROOF_OF_COMMIT: &[u8; 16] = b"unknown commit..";
 
 /// A node of the cluster.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -29,18 +35,27 @@ pub struct RecordId {
 }
 
 impl RecordId {
-    /// The transaction with this record, which reads at `since`, as long as nobody knows its outcome.
+    /// The transaction with this record, which reads at `since`, as long as nobody knows its outcome, in the graph with `salt`.
     #[must_use]
-    pub const fn unknown_commit(self, since: Timestamp) -> UnknownCommit {
+    pub fn unknown_commit(self, since: Timestamp, salt: GraphSalt) -> UnknownCommit {
         let Author { node, incarnation } = self.author;
-        UnknownCommit { node: node.0, incarnation, number: self.number, since }
+        let mut hash = SipHash128::keyed(salt.halves());
+        hash.update(PROOF_OF_COMMIT);
+        hash.update(&node.0.to_le_bytes());
+        hash.update(&incarnation.to_le_bytes());
+        hash.update(&self.number.to_le_bytes());
+        hash.update(&since.0.to_le_bytes());
+        let proof = u128::from_le_bytes(hash.finish()) as u64;
+        UnknownCommit { node: node.0, incarnation, number: self.number, since, proof }
     }
 
-    /// The record of such a transaction.
+    /// The record of such a transaction; `None` if no node of the graph with `salt` has named it so.
     #[must_use]
-    pub const fn of_unknown(commit: UnknownCommit) -> Self {
+    pub fn of_unknown(commit: UnknownCommit, salt: GraphSalt) -> Option<Self> {
         let author = Author { node: NodeId(commit.node), incarnation: commit.incarnation };
-        Self { author, number: commit.number }
+        let id = Self { author, number: commit.number };
+        let is_proved = id.unknown_commit(commit.since, salt) == commit || planted(Bug::SettledUnproved);
+        is_proved.then_some(id)
     }
 }
 
@@ -61,5 +76,38 @@ impl fmt::Display for Author {
 impl fmt::Display for RecordId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "record {} of {}", self.number, self.author)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planted::assert_found;
+
+    const SALT: GraphSalt = GraphSalt(*b"salt of a graph.");
+
+    #[test]
+    fn only_who_was_told_of_a_transaction_names_it() {
+        let author = Author { node: NodeId(2), incarnation: 7 };
+        let id = RecordId { author, number: 143 };
+        let known = id.unknown_commit(Timestamp(57), SALT);
+        assert_eq!(RecordId::of_unknown(known, SALT), Some(id));
+        let guesses = [
+            UnknownCommit { number: 144, ..known },
+            UnknownCommit { node: 3, ..known },
+            UnknownCommit { incarnation: 8, ..known },
+            UnknownCommit { since: Timestamp(58), ..known },
+            UnknownCommit { proof: known.proof ^ 1, ..known },
+        ];
+        for guess in guesses {
+            assert_eq!(RecordId::of_unknown(guess, SALT), None, "{guess} is guessed");
+        }
+        assert_eq!(RecordId::of_unknown(known, GraphSalt(*b"of another graph")), None);
+    }
+
+    #[test]
+    fn planted_bugs_are_found() {
+        let test = only_who_was_told_of_a_transaction_names_it;
+        assert_found(Bug::SettledUnproved, test, "is guessed");
     }
 }

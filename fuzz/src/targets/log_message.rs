@@ -7,7 +7,7 @@ use evergraph_cluster::digest::{LogDigest, SeenLog};
 use evergraph_cluster::key_hash::graph_salt::{GraphSalt, KeyHash};
 use evergraph_cluster::key_hash::sort_key::{EnteredKey, RangeCheck, SortKey};
 use evergraph_cluster::log_position::LogPosition;
-use evergraph_cluster::record::body::{NewName, PlaceChange, PlaceStep, Record, RecordBody};
+use evergraph_cluster::record::body::{NewName, PlaceChange, PlaceStep, Record, RecordBody, UniqueStep};
 use evergraph_cluster::record::message::{Message, MessageBuilder};
 use evergraph_cluster::record::payload::{Payload, payloads};
 use evergraph_cluster::record::transaction_part::TransactionPart;
@@ -71,6 +71,7 @@ pub fn samples() -> Vec<Record> {
         RecordBody::Name { name: NewName::MetaKey(KeyId(1)), touches: touches() },
         RecordBody::CreateIndex { index, touches: touches() },
         RecordBody::IndexReady { index, created: since, touches: touches() },
+        RecordBody::UniqueIndex { index, created: since, step: UniqueStep::Enforce, touches: touches() },
         RecordBody::Barrier,
         RecordBody::Join { address: "node-3:7".into() },
         RecordBody::Leave { node: NodeId(4) },

@@ -482,7 +482,8 @@ fn touches_of(body: &RecordBody) -> &[KeyHash] {
         RecordBody::Rows { touches, .. }
         | RecordBody::Name { touches, .. }
         | RecordBody::CreateIndex { touches, .. }
-        | RecordBody::IndexReady { touches, .. } => touches,
+        | RecordBody::IndexReady { touches, .. }
+        | RecordBody::UniqueIndex { touches, .. } => touches,
         RecordBody::Transaction { .. }
         | RecordBody::Part { .. }
         | RecordBody::Cancel { .. }

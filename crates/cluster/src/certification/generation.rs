@@ -4,15 +4,17 @@
 //! A *slot* stands for the memory of one touched subject: 17 bytes in a table that is full to seven eighths. Entries and
 //! outcomes take several. A generation ends when its slots are used up, so that its length is a fact of the log.
 //!
+//! A clone is cheap and stays as it is ([`SplitTable`]): a checkpoint writes one while its node goes on.
+//!
 //! What entered an index is a list in commit order, read from its end: a range check costs what entered after its
 //! snapshot, however long the list is.
 
 use crate::certification::outcome::Outcome;
+use crate::certification::split_table::SplitTable;
 use crate::key_hash::graph_salt::KeyHash;
 use crate::key_hash::sort_key::{EnteredKey, RangeCheck, SortKey};
 use crate::record_id::RecordId;
 use evergraph_graph::timestamp::Timestamp;
-use std::hash::{BuildHasherDefault, Hasher};
 
 /// Slots of a touched subject.
 pub const TOUCH_SLOTS: u64 = 1;
@@ -23,35 +25,13 @@ pub const OUTCOME_SLOTS: u64 = 2;
 /// Slots of a message: its digest.
 pub const MESSAGE_SLOTS: u64 = 3;
 
-/// Hashes keys that are one word, and random already.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct WordHasher(u64);
-
-impl Hasher for WordHasher {
-    #[inline]
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, _bytes: &[u8]) {
-        unreachable!("a key is one word");
-    }
-
-    #[inline]
-    fn write_u64(&mut self, word: u64) {
-        self.0 = word;
-    }
-}
-
-type WordMap<K, V> = hashbrown::HashMap<K, V, BuildHasherDefault<WordHasher>>;
-
 /// What is remembered of a stretch of the log.
 #[derive(Clone, Debug, Default)]
 pub struct Generation {
-    touched: WordMap<KeyHash, Timestamp>,
+    touched: SplitTable<KeyHash, Timestamp>,
     /// By index, in commit order; no list is empty.
-    entered: WordMap<KeyHash, Vec<(Timestamp, SortKey)>>,
-    outcomes: WordMap<RecordId, Outcome>,
+    entered: SplitTable<KeyHash, Vec<(Timestamp, SortKey)>>,
+    outcomes: SplitTable<RecordId, Outcome>,
 }
 
 impl Generation {
@@ -63,7 +43,7 @@ impl Generation {
 
     /// `key` entered its index with the commit at `at`, the newest.
     pub fn enter(&mut self, key: EnteredKey, at: Timestamp) {
-        self.entered.entry(key.index).or_default().push((at, key.key));
+        self.entered.or_default(key.index).push((at, key.key));
     }
 
     /// The record `id` was decided.
@@ -97,11 +77,9 @@ impl Generation {
     /// Forgets everything, and keeps the memory that a generation of `slots` takes: a large transaction may have taken more.
     pub fn clear(&mut self, slots: u64) {
         let kept = |of_one: u64| usize::try_from(slots / of_one).unwrap_or(usize::MAX);
-        self.touched.clear();
-        self.touched.shrink_to(kept(TOUCH_SLOTS));
-        self.outcomes.clear();
-        self.outcomes.shrink_to(kept(OUTCOME_SLOTS));
-        self.entered.clear();
+        self.touched.clear(kept(TOUCH_SLOTS));
+        self.outcomes.clear(kept(OUTCOME_SLOTS));
+        self.entered.clear(0);
     }
 
     /// What was touched, ascending.
@@ -161,16 +139,21 @@ mod tests {
     }
 
     #[test]
-    fn what_a_large_transaction_took_is_given_back() {
+    fn what_a_large_transaction_took_is_given_back_and_a_clone_keeps_what_it_has() {
         let mut generation = Generation::default();
         let touch = |generation: &mut Generation, count: u64| {
             // Spread, as hashes are: the table looks at the highest bits, too.
             (0..count).for_each(|number| generation.touch(KeyHash(mix(number)), Timestamp(1)));
         };
-        touch(&mut generation, 100);
+        touch(&mut generation, 20_000);
         let usual = generation.touched.capacity();
-        touch(&mut generation, 10_000);
-        generation.clear(100);
-        assert_eq!((generation.touched.len(), generation.touched.capacity()), (0, usual));
+        touch(&mut generation, 400_000);
+        let clone = generation.clone();
+        generation.clear(20_000);
+        assert!(generation.touched.is_empty() && generation.touched.capacity() < 2 * usual);
+        assert_eq!(clone.sorted_touches().len(), 400_000);
+        touch(&mut generation, 400_000);
+        generation.clear(20_000);
+        assert!(generation.touched.is_empty() && generation.touched.capacity() < 2 * usual);
     }
 }

@@ -18,6 +18,7 @@
 //!
 //! - [`outcome`]: what is decided of a record, and what is remembered of that
 //! - [`graph_rules`]: what else decides: members, and whether a payload can be installed
+//! - [`split_table`]: a hash table that is cheap to clone
 //! - [`generation`]: touches, entries and outcomes of a stretch of the log
 //! - [`pending_parts`]: parts of large transactions that were not decided yet
 //! - [`certifier`]: the decisions
@@ -29,3 +30,4 @@ pub mod graph_rules;
 pub mod outcome;
 pub mod pending_parts;
 pub mod saved_form;
+pub mod split_table;

@@ -4,6 +4,8 @@
 //! a checkpoint may lie between a part and its transaction. What they take is limited: a part beyond the limit is
 //! dropped, on every node alike, and its transaction is incomplete.
 //!
+//! A clone shares the parts, and copies the table of them.
+//!
 //! Parts whose coordinator died wait until the floor passes them. Their bytes count towards the generation, so that it does:
 //! nothing that is abandoned keeps later transactions out for long.
 
@@ -13,6 +15,7 @@ use crate::record_id::RecordId;
 use evergraph_graph::timestamp::Timestamp;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 /// What a part takes beside its lists: its place in the table, at worst.
 const PART_OVERHEAD_BYTES: usize = 400;
@@ -46,7 +49,7 @@ impl SentPart {
 #[derive(Clone, Debug, Default)]
 pub struct PendingParts {
     /// By transaction and place.
-    parts: BTreeMap<(RecordId, u16), SentPart>,
+    parts: BTreeMap<(RecordId, u16), Arc<SentPart>>,
     /// What the parts of each transaction take of [`TRANSACTION_BYTES_MAX`].
     sizes: BTreeMap<RecordId, usize>,
     bytes: usize,
@@ -62,7 +65,7 @@ impl PendingParts {
         if self.parts.contains_key(&(of, place)) || is_too_large || self.bytes + bytes > bytes_max {
             return false;
         }
-        self.parts.insert((of, place), sent);
+        self.parts.insert((of, place), Arc::new(sent));
         self.sizes.insert(of, size);
         self.bytes += bytes;
         true
@@ -77,7 +80,7 @@ impl PendingParts {
         for place in places {
             if let Some(sent) = self.parts.remove(&(transaction, place)) {
                 self.bytes -= sent.bytes();
-                taken.push((place, sent.part));
+                taken.push((place, Arc::unwrap_or_clone(sent).part));
             }
         }
         taken
@@ -86,7 +89,7 @@ impl PendingParts {
     /// Drops parts from before `floor`: their transactions began before, and are too old.
     pub fn forget_before(&mut self, floor: Timestamp) {
         self.parts.retain(|_, sent| sent.at >= floor);
-        self.bytes = self.parts.values().map(SentPart::bytes).sum();
+        self.bytes = self.parts.values().map(|sent| sent.bytes()).sum();
         self.sizes.clear();
         for ((of, _), sent) in &self.parts {
             *self.sizes.entry(*of).or_default() += sent.part.size_bytes();
@@ -95,7 +98,7 @@ impl PendingParts {
 
     /// Every part that waits, by ascending transaction and place.
     pub fn all(&self) -> impl ExactSizeIterator<Item = (RecordId, u16, &SentPart)> {
-        self.parts.iter().map(|((of, place), sent)| (*of, *place, sent))
+        self.parts.iter().map(|((of, place), sent)| (*of, *place, &**sent))
     }
 }
 

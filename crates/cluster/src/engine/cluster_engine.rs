@@ -8,8 +8,9 @@
 //! commit   pin ── GraphLog ──> a record of the log                             no latch, nothing installed here
 //! ```
 //!
-//! A snapshot always begins: what could not says why in each of its reads. The entries of indexes lie with the partitions, which
-//! check them, so that all but newest-first lists count as kept by the engine, ready from the beginning.
+//! A snapshot always begins: one that could not says why when it is asked, in each of its reads, and at its commit. The entries of
+//! indexes lie with the partitions, which check them, so that all but newest-first lists count as kept by the engine, ready from the
+//! beginning.
 //!
 //! The store has no log, no files and no threads: those of the node's partitions are their own.
 
@@ -18,12 +19,13 @@ use crate::engine::graph_node::{BegunSnapshot, GraphNode};
 use crate::engine::no_topology::NoTopology;
 use crate::log_position::LogPosition;
 use crate::record::large_transaction::TRANSACTION_BYTES_MAX;
+use crate::remote::remote_snapshot::GraphMap as _;
 use crate::remote::remote_view::RemoteView;
 use crate::transaction::coordinator::BeginAt;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, GroupId, LabelId, TypeId, VertexId};
-use evergraph_graph::index::{IndexId, IndexKind};
+use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::transaction::Freshness;
@@ -47,6 +49,8 @@ use std::time::Duration;
 /// `begun` is put in and taken out with the registry of the store's timeline locked.
 pub struct ClusterEngine {
     node: Arc<dyn GraphNode>,
+    /// Snapshots count there what they keep.
+    budget: MemoryBudget,
     /// What the snapshot has that is being registered.
     begun: Mutex<Option<Result<BegunSnapshot>>>,
 }
@@ -55,8 +59,7 @@ pub struct ClusterEngine {
 #[derive(Debug)]
 pub enum NothingPrepared {}
 
-/// The store of a graph whose partitions any nodes keep, by `node`. A transaction of it may write as much as a record of the log
-/// takes, whatever `options` say.
+/// The store of a graph whose partitions any nodes keep, by `node`: see [`cluster_parts`].
 ///
 /// Cost: none; nothing is read.
 #[must_use]
@@ -67,20 +70,33 @@ pub fn cluster_store(
     random: Box<dyn Random>,
     options: StoreOptions,
 ) -> Store<ClusterEngine> {
-    let engine = ClusterEngine::new(node);
+    let parts = cluster_parts(node, clock, budget, random, options, |engine| engine);
+    Store::assemble_coordinator(parts, graph_log)
+}
+
+/// The parts of a store of a graph whose partitions any nodes keep, by `node`, whose engine is what `as_engine` makes of this one.
+/// A transaction of it may write as much as a record of the log takes, whatever `options` say.
+pub fn cluster_parts<E: Engine>(
+    node: Arc<dyn GraphNode>,
+    clock: Arc<dyn Clock>,
+    budget: Arc<MemoryBudget>,
+    random: Box<dyn Random>,
+    options: StoreOptions,
+    as_engine: impl FnOnce(Arc<ClusterEngine>) -> Arc<E>,
+) -> SharedParts<E> {
+    let engine = ClusterEngine::new(node, &budget);
     let shared: Arc<dyn SharedReadable> = Arc::<ClusterEngine>::clone(&engine);
     let timeline = Timeline::new(Timestamp::ZERO, Readable::Shared(shared)).with_clock(clock);
     let transaction_bytes_max = options.transaction_bytes_max.min(TRANSACTION_BYTES_MAX as u64);
     let options = StoreOptions { transaction_bytes_max, ..options };
-    let parts = SharedParts { engine, timeline: Arc::new(timeline), budget, random, options };
-    Store::assemble_coordinator(parts, graph_log)
+    SharedParts { engine: as_engine(engine), timeline: Arc::new(timeline), budget, random, options }
 }
 
 impl ClusterEngine {
     /// By `node`. The timeline of its store is read from the same engine: see [`cluster_store`].
     #[must_use]
-    pub fn new(node: Arc<dyn GraphNode>) -> Arc<Self> {
-        Arc::new(Self { node, begun: Mutex::default() })
+    pub fn new(node: Arc<dyn GraphNode>, budget: &MemoryBudget) -> Arc<Self> {
+        Arc::new(Self { node, budget: budget.clone(), begun: Mutex::default() })
     }
 
     /// The node.
@@ -97,18 +113,21 @@ fn decided_by_the_log<T>() -> Result<T> {
     ))
 }
 
-fn begin_at(freshness: Freshness) -> BeginAt {
+fn begin_at(freshness: Freshness) -> Result<BeginAt> {
     match freshness {
-        Freshness::After(timestamp) => BeginAt::After(LogPosition::of(timestamp)),
-        Freshness::Fresh => BeginAt::Fresh,
-        // And whatever is added: a session that asks for nothing gets what is there.
-        _ => BeginAt::Applied,
+        Freshness::Applied => Ok(BeginAt::Applied),
+        Freshness::After(timestamp) => Ok(BeginAt::After(LogPosition::of(timestamp))),
+        Freshness::Fresh => Ok(BeginAt::Fresh),
+        // A later one promises more than what is there.
+        unknown => Err(Error::invalid(format!(
+            "this version does not know how to begin with freshness {unknown:?}: choose another one, or update the node"
+        ))),
     }
 }
 
 impl SharedReadable for ClusterEngine {
     fn prepare(&self, freshness: Freshness) -> Option<Prepared> {
-        let refused = self.node.wait_for(begin_at(freshness)).err()?;
+        let refused = begin_at(freshness).and_then(|at| self.node.wait_for(at)).err()?;
         Some(Box::new(refused))
     }
 
@@ -145,7 +164,7 @@ impl Engine for ClusterEngine {
     fn pin(&self, _: Timestamp) -> Box<ClusterPin> {
         let not_begun = || Err(Error::new(ErrorKind::Io, "the snapshot was not registered"));
         let begun = self.begun.lock().take().unwrap_or_else(not_begun);
-        Box::new(ClusterPin::new(Arc::clone(&self.node), begun))
+        Box::new(ClusterPin::new(Arc::clone(&self.node), begun, &self.budget))
     }
 
     fn view<'a>(&'a self, pin: &'a Box<ClusterPin>, _: Timestamp) -> RemoteView<'a> {
@@ -162,8 +181,17 @@ impl Engine for ClusterEngine {
         pin.catalogue().cloned()
     }
 
+    fn check_begun(&self, pin: &Box<ClusterPin>) -> Result<()> {
+        pin.check_begun()
+    }
+
     fn shared_index(&self, _: &Box<ClusterPin>, index: IndexId) -> Option<Timestamp> {
         self.keeps_index(index).then_some(Timestamp::ZERO)
+    }
+
+    fn shared_builds(&self, pin: &Box<ClusterPin>) -> Vec<IndexDefinition> {
+        let builds = pin.moment().map_or(&[][..], |moment| moment.builds());
+        builds.iter().map(|build| build.definition).collect()
     }
 
     fn open_group(&self, _: GroupId, _: LabelId) {}
@@ -203,8 +231,13 @@ impl Engine for ClusterEngine {
 
     fn snapshot_ended(&self) {}
 
+    /// Groups of the whole graph. What lies in them is in the stores of the partitions.
     fn statistics(&self) -> EngineStatistics {
-        EngineStatistics::default()
+        let moment = self.node.tables().newest();
+        let groups = (0..moment.group_count()).filter(|group| moment.group_label(GroupId(*group)).is_some());
+        let mut statistics = EngineStatistics::default();
+        statistics.groups = groups.count() as u64;
+        statistics
     }
 }
 

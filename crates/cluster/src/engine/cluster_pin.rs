@@ -8,6 +8,7 @@
 
 use crate::engine::graph_node::{BegunSnapshot, GraphNode};
 use crate::engine::pin_map::PinMap;
+use crate::engine::pin_waits::{LimitedAsker, PinWaits};
 use crate::key_hash::graph_salt::GraphSalt;
 use crate::node::shared_tables::TablesMoment;
 use crate::planted::{Bug, planted};
@@ -20,16 +21,24 @@ use crate::transaction::look_up_hashes::LookUpHashes;
 use crate::transaction::transaction_record::{RecordFacts, transaction_part};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::id::{Direction, LabelId, PartitionId, TypeId, VertexId};
+use evergraph_graph::id::{Direction, KeyId, LabelId, PartitionId, TypeId, VertexId};
+use evergraph_graph::index::{IndexId, IndexKind};
+use evergraph_graph::owner::Owner;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::schema_change::SchemaChange;
+use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::transaction::Committed;
+use evergraph_graph::unknown_commit::UnknownCommit;
+use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::sync::Mutex;
+use evergraph_storage::transaction::build_indexes::BuildIndexes;
+use evergraph_storage::transaction::deadline::Deadline;
 use evergraph_storage::transaction::give_names::{GiveNames, GivenName, NameRequest};
 use evergraph_storage::transaction::graph_log::{GraphLog, SharedCommit};
 use evergraph_storage::transaction::look_ups::NoteLookUps;
 use evergraph_storage::transaction::writes::{VertexWrite, Writes};
 use evergraph_storage::view::View as _;
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 /// Parallel edges that are read at once.
@@ -41,6 +50,7 @@ pub struct ClusterPin {
     /// None if it could not begin: then each read of `snapshot` says why.
     begun: Option<BegunTables>,
     node: Arc<dyn GraphNode>,
+    waits: Arc<PinWaits>,
     ids: Mutex<TransactionIds>,
     look_ups: OnceLock<Arc<LookUpHashes>>,
 }
@@ -59,21 +69,22 @@ struct TransactionIds {
 }
 
 impl ClusterPin {
-    /// Holds what `node` has begun, or could not.
+    /// Holds what `node` has begun, or could not. What it keeps of what it reads is counted in `budget`.
     #[must_use]
-    pub fn new(node: Arc<dyn GraphNode>, begun: Result<BegunSnapshot>) -> Self {
-        let (ids, look_ups) = (Mutex::default(), OnceLock::new());
+    pub fn new(node: Arc<dyn GraphNode>, begun: Result<BegunSnapshot>, budget: &MemoryBudget) -> Self {
+        let (waits, ids, look_ups) = (Arc::<PinWaits>::default(), Mutex::default(), OnceLock::new());
         match begun {
             Ok(BegunSnapshot { moment, timestamp, asker }) => {
                 let map = Arc::new(PinMap::new(Arc::clone(&moment)));
                 let of_snapshot: Arc<dyn GraphMap> = Arc::<PinMap>::clone(&map);
                 let limits = node.options().limits;
-                let snapshot = RemoteSnapshot::new(timestamp, of_snapshot, asker, limits);
-                Self { snapshot, begun: Some(BegunTables { moment, map }), node, ids, look_ups }
+                let asker = Arc::new(LimitedAsker::new(asker, Arc::clone(&waits)));
+                let snapshot = RemoteSnapshot::new(timestamp, of_snapshot, asker, limits).charged_to(budget);
+                Self { snapshot, begun: Some(BegunTables { moment, map }), node, waits, ids, look_ups }
             }
             Err(error) => {
                 let snapshot = refused_snapshot(&error);
-                Self { snapshot, begun: None, node, ids, look_ups }
+                Self { snapshot, begun: None, node, waits, ids, look_ups }
             }
         }
     }
@@ -84,14 +95,36 @@ impl ClusterPin {
         RemoteView::new(&self.snapshot)
     }
 
-    /// Names, types and indexes of S. None if it could not begin.
+    /// Names, types and indexes of S. None if it could not begin: see [`ClusterPin::check_begun`].
     #[must_use]
     pub fn catalogue(&self) -> Option<&Arc<Catalogue>> {
         self.begun.as_ref().map(|begun| begun.moment.catalogue())
     }
 
+    /// Whether it could begin.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check_begun(&self) -> Result<()> {
+        self.waits.explained(self.snapshot.check_begun())
+    }
+
+    /// The tables of S. None if it could not begin.
+    #[must_use]
+    pub fn moment(&self) -> Option<&TablesMoment> {
+        self.begun.as_ref().map(|begun| &*begun.moment)
+    }
+
+    pub(super) fn node(&self) -> &dyn GraphNode {
+        &*self.node
+    }
+
+    pub(super) fn waits(&self) -> &PinWaits {
+        &self.waits
+    }
+
     fn begun(&self) -> Result<&BegunTables> {
-        self.snapshot.check_begun()?;
+        self.check_begun()?;
         self.begun.as_ref().ok_or_else(|| Error::new(ErrorKind::Io, "the snapshot did not begin"))
     }
 
@@ -172,7 +205,7 @@ impl GiveNames for ClusterPin {
         if let Some(change) = self.known_change(&name) {
             return Ok(GivenName::Committed(change));
         }
-        match self.node.name(new_name(&name)) {
+        match self.waits.limited(|| self.node.name(new_name(&name))) {
             Ok(id) => Ok(GivenName::Committed(change_of(&name, id)?)),
             // Somebody may have named it meanwhile, in the other kind.
             Err(error) => self.known_change(&name).map(GivenName::Committed).ok_or(error),
@@ -181,13 +214,17 @@ impl GiveNames for ClusterPin {
 }
 
 impl GraphLog for ClusterPin {
+    fn end_with(&self, deadline: &Deadline) {
+        self.waits.end_with(deadline);
+    }
+
     fn take_id(&self, label: LabelId, properties: &Properties) -> Result<VertexId> {
         let BegunTables { moment, map } = self.begun()?;
         let placed = moment.partition_for(label, properties);
         let partition = placed.unwrap_or_else(|| {
             *self.ids.lock().partition.get_or_insert_with(|| self.node.choose_partition())
         });
-        let vertex = self.node.take_id(label, partition)?;
+        let vertex = self.waits.limited(|| self.node.take_id(label, partition))?;
         self.ids.lock().ids.push((label, partition, vertex));
         if map.group_label(vertex.group()).is_none() {
             // The tables had the group before the log's answer came.
@@ -221,6 +258,15 @@ impl GraphLog for ClusterPin {
         Arc::<LookUpHashes>::clone(self.look_up_hashes())
     }
 
+    fn is_made_unique(&self, owner: Owner, key: KeyId) -> bool {
+        let mut indexes = IndexKind::BY_VALUE.into_iter().map(|kind| IndexId { owner, key, kind });
+        self.moment().is_some_and(|moment| indexes.any(|index| moment.is_unique(index)))
+    }
+
+    fn index_builds(&self) -> Option<&dyn BuildIndexes> {
+        Some(self)
+    }
+
     fn commit(&self, commit: SharedCommit<'_>) -> Result<Committed> {
         let SharedCommit { writes, schema, reads } = commit;
         let BegunTables { moment, .. } = self.begun()?;
@@ -235,6 +281,10 @@ impl GraphLog for ClusterPin {
         }
         Ok(Committed { timestamp: submitted?, renamed: Vec::new() })
     }
+
+    fn settle(&self, unknown: UnknownCommit) -> Result<Timestamp> {
+        self.node.settle(unknown)
+    }
 }
 
 impl Drop for ClusterPin {
@@ -242,6 +292,12 @@ impl Drop for ClusterPin {
         for (label, partition, vertex) in self.ids.lock().ids.drain(..) {
             self.node.give_back(label, partition, vertex);
         }
+    }
+}
+
+impl fmt::Debug for ClusterPin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClusterPin").field("snapshot", &self.snapshot).finish_non_exhaustive()
     }
 }
 

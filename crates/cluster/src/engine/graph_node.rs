@@ -14,6 +14,7 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::unknown_commit::UnknownCommit;
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A node that coordinates transactions.
 ///
@@ -35,6 +36,16 @@ pub trait GraphNode: Send + Sync + Debug {
 
     /// What the node has applied.
     fn tables(&self) -> &SharedTables;
+
+    /// The newest tables, once they are what is waited for, or `at_most` so long afterwards.
+    ///
+    /// # Errors
+    /// `cancelled` if the limit of the thread has ended before; `io` if the node has stopped.
+    fn wait_until(
+        &self,
+        at_most: Duration,
+        holds: &dyn Fn(&TablesMoment) -> bool,
+    ) -> Result<Arc<TablesMoment>>;
 
     /// How it waits and reads.
     fn options(&self) -> &CoordinatorOptions;
@@ -63,7 +74,7 @@ pub trait GraphNode: Send + Sync + Debug {
     /// As there.
     fn submit(&self, since: Timestamp, part: TransactionPart) -> Result<Timestamp>;
 
-    /// As [`Coordinator::cancel`].
+    /// As [`Coordinator::settle`].
     ///
     /// # Errors
     /// As there.
@@ -102,6 +113,14 @@ impl<N: CoordinatingNode> GraphNode for Coordinator<N> {
         Self::tables(self)
     }
 
+    fn wait_until(
+        &self,
+        at_most: Duration,
+        holds: &dyn Fn(&TablesMoment) -> bool,
+    ) -> Result<Arc<TablesMoment>> {
+        self.wait_for_tables(at_most, holds)
+    }
+
     fn options(&self) -> &CoordinatorOptions {
         Self::options(self)
     }
@@ -127,7 +146,7 @@ impl<N: CoordinatingNode> GraphNode for Coordinator<N> {
     }
 
     fn settle(&self, unknown: UnknownCommit) -> Result<Timestamp> {
-        self.cancel(unknown)
+        Self::settle(self, unknown)
     }
 
     fn ask(&self, body: RecordBody) -> Result<RecordResult> {

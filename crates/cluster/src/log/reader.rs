@@ -12,6 +12,8 @@
 //! - Reading begins with the newest [`OVERLAP`] messages that were applied, and begins anew after an error and once a
 //!   second, when everything was read that has come. Each of them must come again, the same, at its position, and none
 //!   beside them.
+//! - A stream that breaks off while these come is followed by one that goes on behind what has come, but for the newest four, which
+//!   come in one piece. So reading ends however often streams break, also if the whole window is read again.
 //! - The log must reach the newest message that was applied.
 //! - A message says which log its author had seen. If that is another one, one of the two is wrong: the whole window is
 //!   read again. If it is not reproduced, this node is; else the author is.
@@ -40,6 +42,9 @@
 //!   answers tell: an append that took the position of a lost message is answered with it, its author reads its window again,
 //!   stops, and says why. This fails if none of these appends is answered, or if the positions stay empty. Then the
 //!   nodes go on until one starts from a checkpoint before x, and is new.
+//!
+//! None of this needs that what is read again comes in one stream. What came in an earlier one was in the log then. A loss
+//! since took the newest messages, and these come after it.
 //!
 //! A claim is not judged further back than the window and the log reach. Of two nodes that parted before, each finds its log
 //! as it was, gives an alarm and refuses the other, and somebody must look at both.
@@ -71,8 +76,12 @@ use std::time::Duration;
 /// would throw away what was fetched for it.
 pub const REREAD_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long a reader waits after the log failed.
+/// How long a reader waits after the log failed, if the stream had given nothing before.
 const RECONNECT_WAIT: Duration = Duration::from_millis(50);
+
+/// The newest messages that are read again in one stream, if an earlier one broke off among those that are read again. One would
+/// tell of a loss, unless it was written again at its old place.
+const RESUMED_OVERLAP: usize = 4;
 
 /// What comes out of the log.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -179,6 +188,8 @@ pub struct LogReader {
     stream: Option<Stream>,
     /// Without a stream: when the next one begins.
     begin_at: Duration,
+    /// After a stream that broke off before everything that is read again had come: up to here it has.
+    resumes: Option<LogPosition>,
     /// Claims of another log, until the window has been read again.
     suspicions: Vec<LogAlarm>,
     /// Claims that were found wrong, until they are told.
@@ -204,6 +215,8 @@ struct Stream {
     first: LogPosition,
     /// Everything up to here has come, and was what was applied, or was given to be applied.
     compared: LogPosition,
+    /// Whether something has come that had not come in an earlier stream, since this one has reached what was applied.
+    has_news: bool,
     /// When it ends for another one, as soon as it has nothing more; `None` until everything that was applied has come.
     ends_at: Option<Duration>,
 }
@@ -216,6 +229,7 @@ impl LogReader {
             salt,
             stream: None,
             begin_at: Duration::ZERO,
+            resumes: None,
             suspicions: Vec::new(),
             alarms: VecDeque::new(),
             refuted: BTreeMap::new(),
@@ -268,7 +282,7 @@ impl LogReader {
                     Ok(None) => {}
                     Ok(Some(message)) => return Ok(Some(ReadEvent::Message(message))),
                     Err(error) => {
-                        (self.stream, self.begin_at) = (None, now);
+                        (self.stream, self.resumes, self.begin_at) = (None, None, now);
                         return Err(error);
                     }
                 },
@@ -324,11 +338,14 @@ impl LogReader {
         self.next_step_at().is_some_and(|at| at <= now)
     }
 
-    /// Begins with what is read again: the newest messages, or all that are known if somebody claims another log.
+    /// Begins with what is read again: the newest messages, or all that are known if somebody claims another log; but for those
+    /// that came before a stream broke off.
     fn begin_again<L: SharedLog + ?Sized>(&mut self, applied: &DigestWindow, log: &mut L) {
         let overlap = if planted(Bug::NothingReadAgain) { 0 } else { OVERLAP };
         let count = if self.suspicions.is_empty() { overlap } else { usize::MAX };
-        self.begin(applied.first_again(count), applied, log);
+        let newest = applied.first_again(RESUMED_OVERLAP.min(count));
+        let resumed = self.resumes.map_or(LogPosition::START, |reached| reached.next().min(newest));
+        self.begin(applied.first_again(count).max(resumed), applied, log);
     }
 
     fn begin<L: SharedLog + ?Sized>(&mut self, first: LogPosition, applied: &DigestWindow, log: &mut L) {
@@ -337,15 +354,15 @@ impl LogReader {
         let before = LogPosition(first.0.saturating_sub(1));
         // Between two messages there may be gaps: those of the window count.
         let compared = if applied.next_after(before).is_none() { applied.last().position } else { before };
-        self.stream = Some(Stream { first, compared, ends_at: None });
+        self.stream = Some(Stream { first, compared, has_news: false, ends_at: None });
     }
 
     /// Everything that was applied is in the log.
     fn reproduced(&mut self, now: Duration) {
         if let Some(stream) = &mut self.stream {
-            stream.ends_at = Some(now + REREAD_INTERVAL);
+            (stream.ends_at, stream.has_news) = (Some(now + REREAD_INTERVAL), false);
         }
-        self.failure = None;
+        (self.failure, self.resumes) = (None, None);
         for alarm in self.suspicions.drain(..) {
             if let LogAlarm::OtherAuthor { author, seen, .. } = alarm {
                 let refuted = RefutedAuthor { incarnation: author.incarnation, position: seen.position };
@@ -403,6 +420,7 @@ impl LogReader {
     fn advance(&mut self, position: LogPosition) {
         if let Some(stream) = &mut self.stream {
             stream.compared = stream.compared.max(position);
+            stream.has_news |= self.resumes.is_none_or(|reached| position > reached);
         }
     }
 
@@ -440,6 +458,7 @@ impl LogReader {
         log: &mut L,
     ) -> Result<(), ReadError> {
         let began = self.stream.take();
+        let resumes = self.resumes.take();
         self.begin_at = now;
         match error {
             LogError::LostSuffix { end, .. } if !planted(Bug::LostSuffixIgnored) => {
@@ -459,6 +478,16 @@ impl LogReader {
             }
             LogError::LostSuffix { .. } | LogError::Unavailable { .. } | LogError::UnknownOutcome => {}
         }
+        if let Some(broken) = began {
+            if broken.ends_at.is_none() {
+                self.resumes = resumes.max(Some(broken.compared));
+            }
+            // What has come need not come again, so this ends.
+            if broken.has_news {
+                self.failure = Some(error);
+                return Ok(());
+            }
+        }
         self.begin_at = now + RECONNECT_WAIT;
         self.failure = Some(error);
         Ok(())
@@ -469,6 +498,7 @@ impl LogReader {
         if !self.suspicions.contains(&alarm) {
             self.suspicions.push(alarm);
         }
+        self.resumes = None;
         if self.stream.take().is_some() {
             self.begin_at = now;
         }

@@ -12,7 +12,8 @@
 //!   few thousand items of a partition ([`answer_view`]).
 //! - Queues have limits: more questions than may wait, of all or of one node, are refused as busy, and while many bytes of answers
 //!   wait for the thread of the node no worker begins another question.
-//! - Workers take a question of each asking node in turn, so that one that asks much does not go before all others.
+//! - Workers take a question of each asking node in turn, so that one that asks much does not go before all others; and one thread
+//!   is left for others, however long the questions of one node take.
 //! - A panic ends one question, which has failed, and no thread.
 
 use crate::node::answering::{AnswerQuestions, AskedQuestion};
@@ -28,6 +29,7 @@ use evergraph_storage::snapshot::index_entries::CheckTime;
 use evergraph_storage::sync::atomic::{AtomicBool, Ordering};
 use evergraph_storage::sync::thread::{JoinHandle, spawn};
 use evergraph_storage::sync::{Condvar, Mutex};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::io;
@@ -74,6 +76,8 @@ pub struct AnswerWorkers {
 /// its snapshot is dropped there.
 struct Shared {
     options: AnswerWorkersOptions,
+    /// Threads that the questions of one node may have at once.
+    asker_threads_max: usize,
     clock: Arc<dyn Clock>,
     /// Wakes the thread of the node.
     waker: Waker,
@@ -106,6 +110,8 @@ struct WaitingWorks {
     count: usize,
     /// Whose question was taken last.
     served: Option<NodeId>,
+    /// How many questions of each node are being answered.
+    working: BTreeMap<NodeId, usize>,
 }
 
 impl WaitingWorks {
@@ -121,14 +127,27 @@ impl WaitingWorks {
         self.count += 1;
     }
 
-    /// The next one: of each asker in turn.
-    fn pop(&mut self) -> Option<WaitingWork> {
+    /// The next one, which is begun: of each asker in turn that has not as many threads as it may.
+    fn begin_next(&mut self, asker_threads_max: usize) -> Option<WaitingWork> {
         let after = self.served.map_or(Bound::Unbounded, Bound::Excluded);
-        let next = self.askers.range((after, Bound::Unbounded)).next();
-        let (asker, _) = next.or_else(|| self.askers.first_key_value())?;
-        let asker = *asker;
+        let in_turn = self.askers.range((after, Bound::Unbounded)).chain(&self.askers);
+        let mut askers = in_turn.map(|(asker, _)| *asker);
+        let has_thread =
+            |asker: &NodeId| self.working.get(asker).is_none_or(|threads| *threads < asker_threads_max);
+        let asker = askers.find(has_thread)?;
         self.served = Some(asker);
+        *self.working.entry(asker).or_default() += 1;
         self.take(asker, 0)
+    }
+
+    /// A question that was begun has ended.
+    fn ended(&mut self, asker: NodeId) {
+        if let Entry::Occupied(mut threads) = self.working.entry(asker) {
+            *threads.get_mut() -= 1;
+            if *threads.get() == 0 {
+                threads.remove();
+            }
+        }
     }
 
     fn remove(&mut self, id: QuestionId) -> Option<WaitingWork> {
@@ -164,7 +183,9 @@ impl AnswerWorkers {
     ) -> io::Result<Self> {
         assert!(options.threads > 0, "nobody would answer");
         let (state, news) = (Mutex::default(), Condvar::new());
-        let shared = Arc::new(Shared { options, clock, waker, state, news });
+        let spared = if planted(Bug::AskerTakesAllThreads) { 0 } else { 1 };
+        let asker_threads_max = (options.threads - spared).max(1);
+        let shared = Arc::new(Shared { options, asker_threads_max, clock, waker, state, news });
         // Dropped at an error, it ends those that have started.
         let mut workers = Self { shared, threads: Vec::with_capacity(options.threads) };
         for number in 0..options.threads {
@@ -245,6 +266,7 @@ impl Shared {
             let answered = self.answer(ends_at, &stop, work);
             let mut state = self.state.lock();
             state.working.remove(&id);
+            state.waiting.ended(id.asker.node);
             state.put(id, answered);
             drop(state);
             self.waker.wake_by_ref();
@@ -259,7 +281,7 @@ impl Shared {
                 return None;
             }
             if state.answers_bytes < self.options.answers_bytes_max
-                && let Some(next) = state.waiting.pop()
+                && let Some(next) = state.waiting.begin_next(self.asker_threads_max)
             {
                 let stop = Arc::new(AtomicBool::new(false));
                 state.working.insert(next.id, Arc::clone(&stop));

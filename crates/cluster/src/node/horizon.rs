@@ -17,7 +17,8 @@
 //!   one that falls silent: from when this node first knows of it, or learns that it has joined again, with another
 //!   incarnation. Most speak within an interval.
 //! - Nobody for more than [`HorizonOptions::snapshot_age_max`]: readers that are older are refused, wherever they run. So a
-//!   snapshot that somebody forgets does not fill the memory of all nodes.
+//!   snapshot that somebody forgets does not fill the memory of all nodes. The time counts from the message behind the one that a
+//!   snapshot was of; without one, the snapshot is the newest, holds nothing, and is as old as it likes.
 //!
 //! # Heartbeats that come late, twice, or out of order
 //!
@@ -79,6 +80,8 @@ pub struct Horizon {
     peers: BTreeMap<NodeId, Peer>,
     /// How much the node had applied, and when, oldest first: what is too old now, then later moments.
     ages: VecDeque<(Duration, LogPosition)>,
+    /// The newest that it has applied, and when.
+    newest: Option<(Duration, LogPosition)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -149,7 +152,7 @@ impl Horizon {
     /// Of the node `own`, whose readers these are. It knows of no other member yet.
     #[must_use]
     pub fn new(own: NodeId, options: HorizonOptions, readers: Readers) -> Self {
-        Self { own, options, readers, peers: BTreeMap::new(), ages: VecDeque::new() }
+        Self { own, options, readers, peers: BTreeMap::new(), ages: VecDeque::new(), newest: None }
     }
 
     /// The members of the cluster are these, as far as the node has applied, each with the incarnation that joined last. One that
@@ -275,12 +278,22 @@ impl Horizon {
         }
     }
 
-    /// Remembers how much is applied at `now`, now and then.
+    /// Remembers how much is applied at `now`, now and then. Between messages nothing is: so what was the newest until now is
+    /// remembered with its own time, however long ago that is.
     fn note_age(&mut self, now: Duration, applied: LogPosition) {
         let interval = self.options.snapshot_age_max / AGES_MAX;
-        if self.ages.back().is_none_or(|(at, _)| now >= at.saturating_add(interval)) {
+        let last = |ages: &VecDeque<(Duration, LogPosition)>| ages.back().map(|(at, _)| *at);
+        if let Some(newest) = self.newest
+            && now >= newest.0.saturating_add(interval)
+            && last(&self.ages) < Some(newest.0)
+            && !planted(Bug::IdleAgesForgotten)
+        {
+            self.ages.push_back(newest);
+        }
+        if last(&self.ages).is_none_or(|at| now >= at.saturating_add(interval)) {
             self.ages.push_back((now, applied));
         }
+        self.newest = Some((now, applied));
         // One that is too old already tells more than those before it.
         while let Some((at, _)) = self.ages.get(1)
             && at.saturating_add(self.options.snapshot_age_max) <= now
@@ -294,7 +307,9 @@ impl Horizon {
         let is_old = |(at, _): &&(Duration, LogPosition)| {
             at.saturating_add(self.options.snapshot_age_max) <= now && !planted(Bug::SnapshotsAgeless)
         };
-        self.ages.iter().take_while(is_old).last().map_or(LogPosition::START, |(_, applied)| *applied)
+        let newest = self.newest.iter().filter(|_| !planted(Bug::IdleAgesForgotten));
+        let old = self.ages.iter().chain(newest).take_while(is_old).last();
+        old.map_or(LogPosition::START, |(_, applied)| *applied)
     }
 }
 

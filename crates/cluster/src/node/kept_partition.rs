@@ -13,9 +13,11 @@
 //! again, and again. Meanwhile nothing is read there.
 //!
 //! Any other error does not pass. The partition is not read and gets nothing from there on. Whoever owns the node takes its
-//! store away, and copies the partition from another node; or starts the node again before its next checkpoint, and opens it.
+//! store away, and copies the partition from another node; or starts the node again, and opens it. For that checkpoints wait, up to
+//! a bound ([`crate::node::apply`]).
 
 use crate::digest::SeenLog;
+use crate::log_position::LogPosition;
 use crate::node::apply_error::ApplyError;
 use crate::node::partition_store::{Installed, PartitionStore};
 use crate::node::replicated_state::DecidedMessage;
@@ -49,13 +51,39 @@ pub enum PartitionEvent {
         /// Why.
         cause: Arc<ApplyError>,
     },
+    /// It was out of use for so long that the node goes on without it: what it lacks is in the log no more.
+    Lost {
+        /// Which partition.
+        partition: PartitionId,
+    },
 }
 
-/// What a checkpoint made of a partition.
+/// How a partition is at present.
+#[derive(Clone, Debug)]
+pub enum PartitionCondition {
+    /// It has everything that its node has applied, and can be read.
+    Complete,
+    /// It has more than its node has applied, and is not read before the node has as much.
+    Ahead {
+        /// Where it ends.
+        installed: LogPosition,
+    },
+    /// Its store has no room at present.
+    Stalled,
+    /// It is out of use.
+    Failed {
+        /// Why.
+        cause: Arc<ApplyError>,
+    },
+}
+
+/// What a checkpoint makes of a partition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum PartitionSave {
-    /// It is durable: a node that starts with everything that was applied can use it. Or it had failed before, and nobody can.
-    Whole,
+pub(super) enum PartitionSave<S> {
+    /// Once this is durable, a node that starts with everything that was applied can use it.
+    Begun(S),
+    /// It had failed before: nobody can use it.
+    OutOfUse,
     /// It lacks something, and has no room for it at present.
     Stalled,
     /// It has failed just now.
@@ -74,16 +102,28 @@ pub(super) struct KeptPartition<P> {
     /// Whether somebody was told that it has no room.
     is_stalled: bool,
     failure: Option<Arc<ApplyError>>,
+    /// How many changes of what its node keeps there were with it.
+    pub(super) kept_by: u64,
 }
 
 impl<P: PartitionStore> KeptPartition<P> {
-    pub(super) fn new(partition: PartitionId, store: P, ahead: Option<Installed>) -> Self {
-        Self { partition, store, ahead, waiting: VecDeque::new(), is_stalled: false, failure: None }
+    pub(super) fn new(partition: PartitionId, store: P, ahead: Option<Installed>, kept_by: u64) -> Self {
+        Self { partition, store, ahead, waiting: VecDeque::new(), is_stalled: false, failure: None, kept_by }
     }
 
     /// Why it is out of use.
     pub(super) fn failure(&self) -> Option<&ApplyError> {
         self.failure.as_deref()
+    }
+
+    /// How it is.
+    pub(super) fn condition(&self) -> PartitionCondition {
+        match (&self.failure, &self.ahead) {
+            (Some(cause), _) => PartitionCondition::Failed { cause: Arc::clone(cause) },
+            (None, Some(ahead)) => PartitionCondition::Ahead { installed: ahead.position() },
+            (None, None) if self.is_stalled => PartitionCondition::Stalled,
+            (None, None) => PartitionCondition::Complete,
+        }
     }
 
     /// Whether its node must not read on before it has room.
@@ -151,26 +191,27 @@ impl<P: PartitionStore> KeptPartition<P> {
         self.is_complete() && self.publish(seen, events)
     }
 
-    /// Makes durable what it has, for a node that has applied everything through the message at `seen`.
-    ///
-    /// # Errors
-    /// [`ApplyError::Store`]: it has what it had before.
-    pub(super) fn checkpoint(
+    /// Begins to make durable what it has, for a node that has applied everything through the message at `seen`.
+    pub(super) fn begin_sync(
         &mut self,
         seen: &SeenLog,
         events: &mut Vec<PartitionEvent>,
-    ) -> Result<PartitionSave, ApplyError> {
+    ) -> PartitionSave<P::PendingSync> {
         if self.failure.is_some() {
-            return Ok(PartitionSave::Whole);
+            return PartitionSave::OutOfUse;
+        }
+        if planted(Bug::PartitionSavedBehind) {
+            return PartitionSave::Begun(self.store.begin_sync());
         }
         // One that is ahead has all of this and more.
         let has_all = self.ahead.is_some() || self.is_proved(seen, events);
         if self.failure.is_some() {
-            return Ok(PartitionSave::Failed);
+            return PartitionSave::Failed;
         }
-        let partition = self.partition;
-        self.store.checkpoint().map_err(|cause| ApplyError::Store { partition, cause })?;
-        Ok(if has_all { PartitionSave::Whole } else { PartitionSave::Stalled })
+        match has_all || planted(Bug::StalledStateSaved) {
+            true => PartitionSave::Begun(self.store.begin_sync()),
+            false => PartitionSave::Stalled,
+        }
     }
 
     /// Whether everything through the message at `seen` is published.

@@ -16,6 +16,9 @@
 //! - [`apply`]: records in order, into partitions that may be ahead
 //! - [`checked_file`]: a file of a node that is replaced as a whole
 //! - [`checkpoint`]: the state in a file
+//! - [`checkpoint_steps`]: how a checkpoint is made, beside the thread of the node
+//! - [`checkpoint_writer`]: the thread that makes them
+//! - [`store_steps`]: the threads that do the background work of stores
 //! - [`incarnation`]: how often the node started, and what tells one start from another
 //! - [`readers`]: moments of the log that are in use on a node
 //! - [`horizon`]: the oldest one that it keeps readable, from what nodes tell each other
@@ -28,6 +31,8 @@
 //! - [`peer_loop`]: the network, as one thread of a node drives it
 //! - [`node_thread`]: the thread that owns a node, and how others reach it
 //! - [`owned_node`]: a node on its log and its network, as that thread steps both
+//! - [`record_counts`]: what became of records, counted by cause
+//! - [`node_status`]: how a node is, for metrics and operators
 //! - [`node_asker`]: asks for a reader through that thread, and waits
 //! - [`node_loop`]: the log, its reader and its packer, as one thread of a node drives them
 
@@ -37,12 +42,16 @@ pub mod apply;
 pub mod apply_error;
 pub mod checked_file;
 pub mod checkpoint;
+pub mod checkpoint_steps;
+pub mod checkpoint_writer;
 pub mod horizon;
 pub mod incarnation;
+mod index_reports;
 pub mod kept_partition;
 pub mod log_needs;
 pub mod node_asker;
 pub mod node_loop;
+pub mod node_status;
 pub mod node_thread;
 pub mod outbox;
 pub mod own_partitions;
@@ -50,6 +59,8 @@ pub mod owned_node;
 pub mod partition_store;
 pub mod peer_loop;
 pub mod readers;
+pub mod record_counts;
 pub mod replicated_state;
 pub mod shared_tables;
 pub mod store_partition;
+pub mod store_steps;

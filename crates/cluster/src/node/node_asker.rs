@@ -5,6 +5,9 @@
 //!    ├── answers those about partitions of its node, meanwhile; what it cannot goes to that thread, too
 //!    └── waits <── answers, or the first error ────────────┘        an error: the others are forgotten
 //! ```
+//!
+//! It waits no longer than the limit of the reader's thread lasts ([`evergraph_graph::wait_limit`]): the deadline and the
+//! cancellation of its query.
 
 use crate::digest::SeenLog;
 use crate::node::node_thread::{CallError, NodeHandle};
@@ -12,14 +15,17 @@ use crate::node::own_partitions::{OwnPartitions, PartitionReader};
 use crate::node::owned_node::AskingNode;
 use crate::node::readers::OpenReader;
 use crate::node::shared_tables::TablesMoment;
+use crate::planted::{Bug, planted};
 use crate::remote::asking::{Ask, AskId, AskOutcome, AskRefusal};
 use crate::remote::question::RefusalReason;
 use crate::remote::view_asking::PartitionAsker;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::PartitionId;
+use evergraph_graph::wait_limit::WaitLimit;
 use evergraph_storage::io::clock::Clock;
 use evergraph_storage::sync::{Condvar, Mutex};
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,6 +60,8 @@ struct AnswersState {
     /// The first.
     failure: Option<Error>,
     ids: Vec<AskId>,
+    /// Nobody waits any more: what was not asked yet never is.
+    is_over: bool,
 }
 
 /// A message, and where its answer goes.
@@ -94,6 +102,8 @@ impl<N: AskingNode> NodeAsker<N> {
 
 impl<N: AskingNode> PartitionAsker for NodeAsker<N> {
     fn ask(&self, messages: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>> {
+        let limit = WaitLimit::of_thread();
+        limit.check()?;
         let answers = Arc::new(Answers::new(messages.len()));
         let (mut own, mut others) = (Vec::new(), Vec::new());
         for (place, (partition, asked)) in messages.into_iter().enumerate() {
@@ -105,19 +115,16 @@ impl<N: AskingNode> PartitionAsker for NodeAsker<N> {
                 None => others.push(message),
             }
         }
+        let patience = limit.patience(self.patience);
         // Other nodes work meanwhile.
-        let asked = self.ask_node(&answers, others).and_then(|()| {
-            let left = self.answer_own(own);
-            self.ask_node(&answers, left)
+        let asked = self.ask_node(&answers, others, patience).and_then(|()| {
+            let left = self.answer_own(own, &limit)?;
+            self.ask_node(&answers, left, patience)
         });
-        let waited = match asked {
-            Ok(()) => answers.wait(),
-            Err(error) => Err((error, answers.open_asks())),
-        };
-        waited.map_err(|(error, ids)| {
+        asked.and_then(|()| answers.wait(&limit)).inspect_err(|_| {
+            let ids = answers.give_up();
             // If the node does not take it, or has stopped, nothing need be forgotten that does not end by itself.
             let _ = self.node.call(move |node, now| ids.into_iter().for_each(|id| node.forget(now, id)));
-            error
         })
     }
 }
@@ -128,16 +135,16 @@ impl<N: AskingNode> NodeAsker<N> {
     }
 
     /// Has the thread of the node ask, one message after the other.
-    fn ask_node(&self, answers: &Arc<Answers>, messages: Vec<OpenMessage>) -> Result<()> {
+    fn ask_node(&self, answers: &Arc<Answers>, messages: Vec<OpenMessage>, patience: Duration) -> Result<()> {
         if messages.is_empty() {
             return Ok(());
         }
-        let (at, patience, of_call) = (self.reader.at(), self.patience, Arc::clone(answers));
+        let (at, of_call) = (self.reader.at(), Arc::clone(answers));
         let called = self.node.call(move |node, now| {
             for OpenMessage { partition, asked, missing } in messages {
                 match node.ask(now, Ask { partition, at, patience, asked }) {
+                    Ok(id) if !of_call.opened(id) => return node.forget(now, id),
                     Ok(id) => {
-                        of_call.state.lock().ids.push(id);
                         let tell = move |outcome: AskOutcome| missing.tell(read(partition, outcome));
                         node.when_ended(id, Box::new(tell));
                     }
@@ -150,33 +157,48 @@ impl<N: AskingNode> NodeAsker<N> {
     }
 
     /// Answers messages about own partitions in this thread. Returns those that it could not answer: the thread of the node
-    /// waits for the log, or asks another copy.
-    fn answer_own(&self, messages: Vec<(Arc<dyn PartitionReader>, OpenMessage)>) -> Vec<OpenMessage> {
-        let Some(OwnReads { clock, .. }) = &self.own else { return Vec::new() };
+    /// waits for the log, or asks another copy. A panic counts as a failure of the copy, as with
+    /// [`AnswerWorkers`](crate::node::answer_workers::AnswerWorkers).
+    ///
+    /// # Errors
+    /// `cancelled` if the limit has ended; `busy` with the patience of the reader.
+    fn answer_own(
+        &self,
+        messages: Vec<(Arc<dyn PartitionReader>, OpenMessage)>,
+        limit: &WaitLimit,
+    ) -> Result<Vec<OpenMessage>> {
+        let Some(OwnReads { clock, .. }) = &self.own else { return Ok(Vec::new()) };
         let (at, ends_at) = (self.reader.at().position, clock.now().saturating_add(self.patience));
-        let check_time = || match clock.now() < ends_at {
-            true => Ok(()),
-            false => Err(Error::new(ErrorKind::Cancelled, "the reader waits no longer")),
+        let check_time = || {
+            limit.check()?;
+            match clock.now() < ends_at {
+                true => Ok(()),
+                false => Err(Error::new(ErrorKind::Cancelled, "the reader waits no longer")),
+            }
         };
         let mut left = Vec::new();
         for (reader, message) in messages {
-            match reader.answer(at, &message.asked, &check_time) {
-                Ok(answered) => message.missing.tell(Ok(answered)),
-                Err(error) if error.kind() == ErrorKind::Cancelled => {
+            // What unwinds was this message's alone: it only reads.
+            let answer = AssertUnwindSafe(|| reader.answer(at, &message.asked, &check_time));
+            match catch_unwind(answer) {
+                Ok(Ok(answered)) => message.missing.tell(Ok(answered)),
+                Ok(Err(error)) if error.kind() == ErrorKind::Cancelled => {
+                    limit.check()?;
                     let reason = Some(RefusalReason::TooLate);
                     message.missing.tell(read(message.partition, AskOutcome::NotAnswered { reason }));
                 }
-                Err(_) => left.push(message),
+                Ok(Err(_)) | Err(_) => left.push(message),
             }
         }
-        left
+        Ok(left)
     }
 }
 
 impl Answers {
     fn new(count: usize) -> Self {
         let answers = (0..count).map(|_| None).collect();
-        let state = AnswersState { answers, missing: count, failure: None, ids: Vec::new() };
+        let (failure, ids) = (None, Vec::new());
+        let state = AnswersState { answers, missing: count, failure, ids, is_over: false };
         Self { state: Mutex::new(state), news: Condvar::new() }
     }
 
@@ -186,21 +208,37 @@ impl Answers {
         self.news.notify_one();
     }
 
-    /// Waits for all answers, or for the first error; with it come the asks that may still be open.
-    fn wait(&self) -> std::result::Result<Vec<Vec<u8>>, (Error, Vec<AskId>)> {
+    /// Something was asked; whether somebody still waits for it.
+    fn opened(&self, id: AskId) -> bool {
+        let mut state = self.state.lock();
+        if state.is_over {
+            return false;
+        }
+        state.ids.push(id);
+        true
+    }
+
+    /// Waits for all answers, or for the first error.
+    ///
+    /// # Errors
+    /// That; `cancelled` if the limit ends before.
+    fn wait(&self, limit: &WaitLimit) -> Result<Vec<Vec<u8>>> {
         let mut state = self.state.lock();
         while state.missing > 0 && state.failure.is_none() {
-            state = self.news.wait(state);
+            limit.check()?;
+            (state, _) = self.news.wait_timeout(state, limit.until_next_look(Duration::MAX));
         }
         match state.failure.take() {
-            Some(error) => Err((error, std::mem::take(&mut state.ids))),
+            Some(error) => Err(error),
             None => Ok(std::mem::take(&mut state.answers).into_iter().flatten().collect()),
         }
     }
 
-    /// The asks that may still be open.
-    fn open_asks(&self) -> Vec<AskId> {
-        std::mem::take(&mut self.state.lock().ids)
+    /// Nobody waits any more. The asks that may still be open.
+    fn give_up(&self) -> Vec<AskId> {
+        let mut state = self.state.lock();
+        state.is_over = !planted(Bug::AskedAfterTheEnd);
+        std::mem::take(&mut state.ids)
     }
 }
 
@@ -273,160 +311,4 @@ fn not_called(error: CallError) -> Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::log_position::LogPosition;
-    use crate::node::node_thread::{NodeBell, NodeStep, NodeThread, ThreadedNode};
-    use crate::node::owned_node::AskCallback;
-    use crate::node::readers::Readers;
-    use evergraph_storage::io::clock::SystemClock;
-    use evergraph_storage::snapshot::index_entries::CheckTime;
-    use std::collections::BTreeMap;
-
-    /// Answers in the next step: with what was asked, or as the partition says.
-    #[derive(Default)]
-    struct ToyNode {
-        asked: Vec<(AskId, Ask)>,
-        callbacks: BTreeMap<AskId, AskCallback>,
-        count: u64,
-        forgotten: Vec<AskId>,
-    }
-
-    const TOO_OLD: PartitionId = PartitionId(90);
-    const SILENT: PartitionId = PartitionId(91);
-    const FULL: PartitionId = PartitionId(92);
-    const STOPS: PartitionId = PartitionId(93);
-    const NEVER: PartitionId = PartitionId(94);
-
-    impl ThreadedNode for ToyNode {
-        fn step(&mut self, _now: Duration) -> NodeStep {
-            for (id, ask) in std::mem::take(&mut self.asked) {
-                let outcome = match ask.partition {
-                    TOO_OLD => AskOutcome::TooOld,
-                    SILENT => AskOutcome::NotAnswered { reason: Some(RefusalReason::NotKept) },
-                    NEVER => continue,
-                    STOPS => return NodeStep::End,
-                    _ => AskOutcome::Answered(ask.asked),
-                };
-                self.callbacks.remove(&id).unwrap()(outcome);
-            }
-            NodeStep::Sleep(None)
-        }
-    }
-
-    impl AskingNode for ToyNode {
-        fn ask(&mut self, _now: Duration, ask: Ask) -> std::result::Result<AskId, AskRefusal> {
-            assert_eq!((ask.at.position, ask.patience), (LogPosition(7), Duration::from_secs(9)));
-            if ask.partition == FULL {
-                return Err(AskRefusal::Full);
-            }
-            self.count += 1;
-            self.asked.push((AskId(self.count), ask));
-            Ok(AskId(self.count))
-        }
-
-        fn when_ended(&mut self, id: AskId, callback: AskCallback) {
-            self.callbacks.insert(id, callback);
-        }
-
-        fn forget(&mut self, _now: Duration, id: AskId) {
-            self.forgotten.push(id);
-        }
-    }
-
-    fn started() -> (NodeThread<ToyNode>, NodeAsker<ToyNode>) {
-        let thread = NodeBell::new().start("toy", Arc::new(SystemClock::new()), ToyNode::default()).unwrap();
-        let readers = Readers::new(SeenLog { position: LogPosition(7), ..SeenLog::START });
-        readers.joined();
-        let asker = NodeAsker::new(thread.handle(), readers.begin().unwrap(), Duration::from_secs(9));
-        (thread, asker)
-    }
-
-    fn message(partition: PartitionId) -> (PartitionId, Vec<u8>) {
-        (partition, vec![partition.0 as u8])
-    }
-
-    #[test]
-    fn answers_come_in_the_order_of_the_messages() {
-        let (_thread, asker) = started();
-        let messages: Vec<_> = (0..50).map(|partition| message(PartitionId(partition % 7))).collect();
-        let expected: Vec<_> = messages.iter().map(|(_, asked)| asked.clone()).collect();
-        assert_eq!(asker.ask(messages).unwrap(), expected);
-        assert_eq!(asker.ask(Vec::new()).unwrap(), Vec::<Vec<u8>>::new());
-        assert_eq!(asker.at().position, LogPosition(7));
-    }
-
-    #[test]
-    fn the_first_error_ends_it_and_the_others_are_forgotten() {
-        let (thread, asker) = started();
-        let kind_of = |partition| {
-            let messages = [PartitionId(1), NEVER, partition].map(message).to_vec();
-            asker.ask(messages).unwrap_err().kind()
-        };
-        let kinds = [TOO_OLD, SILENT, FULL].map(kind_of);
-        assert_eq!(kinds, [ErrorKind::Conflict, ErrorKind::Busy, ErrorKind::Busy]);
-        let (told, forgotten) = std::sync::mpsc::channel();
-        let call = move |node: &mut ToyNode, _: Duration| told.send(node.forgotten.clone()).unwrap();
-        thread.handle().call(call).unwrap();
-        let forgotten: Vec<_> = forgotten.recv().unwrap().into_iter().map(|AskId(id)| id).collect();
-        assert_eq!(forgotten, [1, 2, 3, 4, 5, 6, 7, 8], "two of the last were asked");
-    }
-
-    #[test]
-    fn whoever_waits_learns_that_the_node_has_stopped() {
-        let (thread, asker) = started();
-        let messages = [PartitionId(1), STOPS, PartitionId(2)].map(message).to_vec();
-        assert_eq!(asker.ask(messages).unwrap_err().kind(), ErrorKind::Io);
-        drop(thread);
-        assert_eq!(asker.ask(vec![message(PartitionId(1))]).unwrap_err().kind(), ErrorKind::Io);
-    }
-
-    /// Says where it reads and what was asked, or refuses.
-    struct OwnReader(Option<ErrorKind>);
-
-    impl PartitionReader for OwnReader {
-        fn answer(&self, at: LogPosition, asked: &[u8], check_time: CheckTime<'_>) -> Result<Vec<u8>> {
-            check_time()?;
-            match self.0 {
-                Some(kind) => Err(Error::new(kind, "not here")),
-                None => Ok([&[at.0 as u8], asked].concat()),
-            }
-        }
-    }
-
-    #[test]
-    fn own_partitions_are_read_without_the_thread_and_what_fails_there_goes_to_it() {
-        let (thread, mut asker) = started();
-        let readers = [(1, None), (2, Some(ErrorKind::Conflict)), (3, Some(ErrorKind::Busy))];
-        let readers = readers.map(|(partition, refusal)| {
-            (PartitionId(partition), Arc::new(OwnReader(refusal)) as Arc<dyn PartitionReader>)
-        });
-        let partitions = OwnPartitions::of(LogPosition(7), readers.clone());
-        asker.own = Some(OwnReads { partitions, clock: Arc::new(SystemClock::new()) });
-        let ask = |asker: &NodeAsker<ToyNode>, partitions: &[u16]| {
-            asker.ask(partitions.iter().map(|partition| message(PartitionId(*partition))).collect())
-        };
-        let answers = ask(&asker, &[5, 1, 2, 1, 3]).unwrap();
-        assert_eq!(answers, [vec![5], vec![7, 1], vec![2], vec![7, 1], vec![3]]);
-        let (told, asked) = std::sync::mpsc::channel();
-        let call = move |node: &mut ToyNode, _: Duration| told.send(node.count).unwrap();
-        thread.handle().call(call).unwrap();
-        assert_eq!(asked.recv().unwrap(), 3, "two are answered here");
-        // A failure elsewhere ends it all the same.
-        assert_eq!(ask(&asker, &[1, TOO_OLD.0]).unwrap_err().kind(), ErrorKind::Conflict);
-        // The node has not applied as much.
-        let partitions = OwnPartitions::of(LogPosition(6), readers.clone());
-        asker.own = Some(OwnReads { partitions, clock: Arc::new(SystemClock::new()) });
-        assert_eq!(ask(&asker, &[1]).unwrap(), [[1]]);
-        // Whoever waits no longer is told so.
-        let partitions = OwnPartitions::of(LogPosition(7), readers);
-        asker.own = Some(OwnReads { partitions, clock: Arc::new(SystemClock::new()) });
-        asker.patience = Duration::ZERO;
-        assert_eq!(ask(&asker, &[1]).unwrap_err().kind(), ErrorKind::Busy);
-        asker.patience = Duration::from_secs(9);
-        // What needs nobody else needs no thread.
-        drop(thread);
-        assert_eq!(ask(&asker, &[1]).unwrap(), [[7, 1]]);
-        assert_eq!(ask(&asker, &[1, 2]).unwrap_err().kind(), ErrorKind::Io);
-    }
-}
+mod tests;

@@ -21,6 +21,8 @@
 //! again, under another id, if the node was so far behind that it came too old. Who has joined goes on until its node joins
 //! with a later incarnation, wherever that runs.
 //!
+//! A member says of itself which indexes its stores have filled (`index_reports.rs`).
+//!
 //! While a partition is stalled ([`crate::node::kept_partition`]) no message is read. The node asks the partition again after
 //! 10 ms, later after up to a second; all else goes on.
 
@@ -28,9 +30,11 @@ use crate::log::packer::{AppendedMessage, Packer, PackerLimits, PushError};
 use crate::log::reader::{LogAlarm, LogReader, ReadError, ReadEvent};
 use crate::log::shared_log::{EndId, LogAnswer, LogError, SharedLog};
 use crate::log_position::LogPosition;
-use crate::node::apply::{AppliedMessage, Applier, SaveError};
+use crate::node::apply::{AppliedMessage, Applier};
 use crate::node::apply_error::ApplyError;
+use crate::node::checkpoint_steps::{BegunCheckpoint, SaveError, WrittenCheckpoint};
 use crate::node::incarnation::NodeStart;
+use crate::node::index_reports::IndexReports;
 use crate::node::kept_partition::PartitionEvent;
 use crate::node::partition_store::PartitionStore;
 use crate::node::replicated_state::RecordResult;
@@ -131,6 +135,7 @@ pub struct NodeLoop<P, L> {
     reader: LogReader,
     applier: Applier<P>,
     stall: Option<Stall>,
+    index_reports: IndexReports,
     /// Whether somebody who claimed another log is still to learn which one there is.
     owes_barrier: bool,
     /// Whether the last step ended before the log did.
@@ -183,9 +188,22 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
             reader: LogReader::new(applier.state().salt()),
             applier,
             stall: None,
+            index_reports: IndexReports::default(),
             owes_barrier: false,
             has_more: false,
         }
+    }
+
+    /// Which node it is, and which start of it.
+    #[must_use]
+    pub fn author(&self) -> Author {
+        self.author
+    }
+
+    /// Records of this start that the log has not taken yet.
+    #[must_use]
+    pub fn unanswered(&self) -> usize {
+        self.packer.unanswered().count()
     }
 
     /// What it has applied.
@@ -291,11 +309,26 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
         self.applier.proved(partition)
     }
 
-    /// As [`Applier::checkpoint`].
+    /// As [`Applier::begin_checkpoint`], unless a partition holds it ([`Applier::hold_checkpoint`]).
     ///
     /// # Errors
-    /// As there.
+    /// As of both.
+    pub fn begin_checkpoint(&mut self) -> Result<BegunCheckpoint<P::PendingSync>, SaveError> {
+        self.applier.hold_checkpoint(self.author.node)?;
+        self.applier.begin_checkpoint()
+    }
+
+    /// As [`Applier::end_checkpoint`].
+    pub fn end_checkpoint(&mut self, written: WrittenCheckpoint) {
+        self.applier.end_checkpoint(written);
+    }
+
+    /// As [`Applier::checkpoint`], unless a partition holds it.
+    ///
+    /// # Errors
+    /// As of both.
     pub fn checkpoint(&mut self, directory: &dyn Directory) -> Result<(), SaveError> {
+        self.applier.hold_checkpoint(self.author.node)?;
         self.applier.checkpoint(directory)
     }
 
@@ -318,6 +351,7 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
             self.phase = MemberPhase::Stopped;
             return done;
         }
+        self.report_indexes(now);
         self.send(now);
         Ok(())
     }
@@ -333,7 +367,8 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
             None if self.has_more => Some(Duration::ZERO),
             None => self.reader.next_step_at(),
         };
-        [reads_at, self.packer.next_step_at()].into_iter().flatten().min()
+        let looks_at = self.index_reports.next_look_at().filter(|_| self.is_member());
+        [reads_at, self.packer.next_step_at(), looks_at].into_iter().flatten().min()
     }
 
     fn answered(&mut self, now: Duration, answer: LogAnswer, events: &mut Vec<NodeEvent>) {
@@ -463,6 +498,19 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
             };
             let last = self.packer.last_append(number, &changed);
             self.log.append(last.id, last.message);
+        }
+    }
+
+    /// Says which indexes its stores have filled.
+    fn report_indexes(&mut self, now: Duration) {
+        if !self.is_member() {
+            return;
+        }
+        for report in self.index_reports.due(self.author.node, &self.applier, now) {
+            // A packer that is full has room later.
+            if self.push(report.clone(), now).is_ok() {
+                self.index_reports.is_reported(&report, now);
+            }
         }
     }
 

@@ -18,8 +18,9 @@ use crate::certification::outcome::Refusal;
 use crate::log::shared_log::{EndId, LogError, SharedLog};
 use crate::log_position::LogPosition;
 use crate::node::answering::AnswerQuestions;
-use crate::node::apply::SaveError;
+use crate::node::checkpoint_steps::{BegunCheckpoint, SaveError, WrittenCheckpoint};
 use crate::node::node_loop::{NodeError, NodeEvent, NodeLoop, NodePushError};
+use crate::node::node_status::{NodeCounts, NodeStatus};
 use crate::node::node_thread::{NodeStep, ThreadedNode};
 use crate::node::own_partitions::{OwnPartitions, OwnPublisher, ReadableStore};
 use crate::node::partition_store::PartitionStore;
@@ -61,6 +62,12 @@ pub trait NodeListener: Send {
 
     /// Another node has applied another log, up to a message. This one reads its own again.
     fn other_log(&mut self, node: NodeId, position: LogPosition);
+
+    /// The log is not kept for another node any more, which has not told for long that it needs less of it.
+    fn left_behind(&mut self, node: NodeId);
+
+    /// A checkpoint was made, which has everything through this message; or it failed, and the node goes on with the one before.
+    fn checkpoint_ended(&mut self, result: Result<LogPosition, &SaveError>);
 
     /// The node has stopped, and its thread ends.
     fn stopped(&mut self, error: NodeError);
@@ -141,6 +148,7 @@ pub struct OwnedNode<P, L, T, A> {
     callbacks: BTreeMap<AskId, AskCallback>,
     decisions: BTreeMap<RecordId, DecisionCallback>,
     ends: BTreeMap<EndId, EndCallback>,
+    counts: NodeCounts,
 }
 
 impl<P: PartitionStore, L: SharedLog, T, A> OwnedNode<P, L, T, A> {
@@ -149,7 +157,8 @@ impl<P: PartitionStore, L: SharedLog, T, A> OwnedNode<P, L, T, A> {
     pub fn new(node: NodeLoop<P, L>, peers: PeerLoop<T, A>, listener: Box<dyn NodeListener>) -> Self {
         let (tables, own) = (TablesPublisher::new(node.applier().state()), OwnPublisher::new());
         let (callbacks, decisions, ends) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { node, peers, listener, tables, own, callbacks, decisions, ends }
+        let counts = NodeCounts::default();
+        Self { node, peers, listener, tables, own, callbacks, decisions, ends, counts }
     }
 }
 
@@ -177,6 +186,71 @@ impl<P, L, T, A> OwnedNode<P, L, T, A> {
     }
 }
 
+impl<P: PartitionStore, L: SharedLog, T: Transport, A> OwnedNode<P, L, T, A> {
+    /// Begins a checkpoint of what the node has applied. It is written beside its thread ([`crate::node::checkpoint_writer`]), and
+    /// ends by [`OwnedNode::end_checkpoint`].
+    ///
+    /// # Errors
+    /// As [`NodeLoop::begin_checkpoint`]; it has ended then.
+    pub fn begin_checkpoint(&mut self, now: Duration) -> Result<BegunCheckpoint<P::PendingSync>, SaveError> {
+        let begun = self.node.begin_checkpoint();
+        match &begun {
+            Ok(_) => self.counts.checkpoint.is_being_written = true,
+            Err(error) => self.checkpoint_ended(now, Err(error)),
+        }
+        begun
+    }
+
+    /// A checkpoint was written, or could not be. If it was, the node asks for the log before what any node needs to be dropped.
+    /// Each node does so: the log keeps the least of all. Returns the newest message that the checkpoint has.
+    ///
+    /// # Errors
+    /// What it failed by: the one before is in place, and so is what it needs of the log.
+    pub fn end_checkpoint(
+        &mut self,
+        now: Duration,
+        result: Result<WrittenCheckpoint, SaveError>,
+    ) -> Result<LogPosition, SaveError> {
+        let ended = result.map(|written| {
+            self.node.end_checkpoint(written);
+            self.trim_log();
+            written.moment().position
+        });
+        self.checkpoint_ended(now, ended.as_ref().copied());
+        ended
+    }
+
+    fn checkpoint_ended(&mut self, now: Duration, result: Result<LogPosition, &SaveError>) {
+        self.counts.checkpoint_ended(now, result);
+        self.listener.checkpoint_ended(result);
+    }
+
+    /// Asks for the log before what any node needs to be dropped: others may need less of it by now.
+    pub fn trim_log(&mut self) {
+        let own = self.node.applier().needed_from();
+        if let Some(first) = self.peers.trims_to(own) {
+            self.node.trim(first);
+        }
+    }
+
+    /// Makes a checkpoint in one go: for whoever has no other thread. Waits for disks.
+    ///
+    /// # Errors
+    /// As [`OwnedNode::begin_checkpoint`] and [`BegunCheckpoint::write`].
+    pub fn checkpoint(&mut self, now: Duration, directory: &dyn Directory) -> Result<LogPosition, SaveError> {
+        let written = self.begin_checkpoint(now)?.write(directory);
+        self.end_checkpoint(now, written)
+    }
+
+    /// How the node is at `now`. Waits for nothing.
+    ///
+    /// Cost: linear in members and partitions.
+    #[must_use]
+    pub fn status(&self, now: Duration) -> NodeStatus {
+        NodeStatus::of(&self.node, self.peers.status(now), &self.counts)
+    }
+}
+
 impl<P, L, T, A> OwnedNode<P, L, T, A>
 where
     P: PartitionStore + MergingStore + ReadableStore,
@@ -184,20 +258,6 @@ where
     T: Transport,
     A: AnswerQuestions<P>,
 {
-    /// Makes a checkpoint, and asks for the log before what any node needs to be dropped. Each node does so: the log keeps the
-    /// least of all.
-    ///
-    /// # Errors
-    /// As [`NodeLoop::checkpoint`]; nothing is dropped then.
-    pub fn checkpoint(&mut self, now: Duration, directory: &dyn Directory) -> Result<(), SaveError> {
-        self.node.checkpoint(directory)?;
-        let own = self.node.applier().needed_from();
-        if let Some(first) = self.peers.trims_to(now, own) {
-            self.node.trim(first);
-        }
-        Ok(())
-    }
-
     fn step_log(&mut self, now: Duration) -> Result<(), NodeError> {
         let mut events = Vec::new();
         let stepped = self.node.step(now, &mut events);
@@ -215,23 +275,29 @@ where
         stepped
     }
 
-    /// Tells whoever waits here.
+    /// Counts it, and tells whoever waits here.
     fn tell(&mut self, event: &NodeEvent) {
         match event {
             NodeEvent::Applied(message) => {
-                self.peers.applied(message.seen);
+                self.counts.applied(message, self.node.author());
+                self.peers.applied(message.seen, message.bytes);
                 for record in &message.records {
                     if let Some(callback) = self.decisions.remove(&record.id) {
                         callback(*record);
                     }
                 }
             }
+            NodeEvent::Appended(appended) => self.counts.appended(appended),
+            NodeEvent::Alarm(alarm) => self.counts.alarm(alarm),
             NodeEvent::End { id, result } => {
+                if let Ok(end) = result {
+                    self.counts.ends_at(*end);
+                }
                 if let Some(callback) = self.ends.remove(id) {
                     callback(result.clone());
                 }
             }
-            _ => {}
+            NodeEvent::Joined | NodeEvent::Partition(_) => {}
         }
     }
 
@@ -253,6 +319,7 @@ where
                     self.node.doubt(node, position, now);
                     self.listener.other_log(node, position);
                 }
+                PeerEvent::LeftBehind(node) => self.listener.left_behind(node),
             }
         }
     }

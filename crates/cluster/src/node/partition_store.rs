@@ -4,7 +4,7 @@
 //! message m   commit m.0 ── apply ──┐
 //!             commit m.3 ── apply ──┤ after a crash: any of these moments that is not before the last checkpoint
 //!             nothing else ── publish_through(m) ──┤
-//!                                        checkpoint ─┘
+//!                                        begin_sync ─┴──> sync, in any thread: no crash takes it from here on
 //! ```
 //!
 //! The store keeps, with each of these moments, which log it is of: a commit and the digest of the log through its message
@@ -13,6 +13,7 @@
 use crate::digest::SeenLog;
 use crate::log_position::LogPosition;
 use evergraph_graph::error::Result;
+use evergraph_graph::index::IndexId;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
 
@@ -48,10 +49,16 @@ impl Installed {
 /// Every method fails as the store below does. An error of kind `limit` says that there is no room, and that nothing was
 /// installed: [`PartitionStore::apply`] and [`PartitionStore::publish_through`] are called again later, with the same. After any
 /// other error of these two nothing follows: the partition is out of use on its node until it is opened again or copied. After
-/// one of [`PartitionStore::checkpoint`] it goes on, and its files hold what they held before, or more.
+/// one of [`PartitionSync::sync`] it goes on, and its files hold what they held before, or more.
 pub trait PartitionStore {
+    /// Makes durable what was installed at a moment.
+    type PendingSync: PartitionSync;
+
     /// What it has installed; of one that was opened, what its files hold.
     fn installed(&self) -> Installed;
+
+    /// Whether a look-up in `index` needs no scan: the store has it, and has filled it with what was there before.
+    fn has_filled(&self, index: IndexId) -> bool;
 
     /// Installs the commit at `timestamp`, behind all that it has installed, of the message at `seen`.
     ///
@@ -67,9 +74,30 @@ pub trait PartitionStore {
     /// As the trait says.
     fn publish_through(&mut self, seen: &SeenLog) -> Result<()>;
 
-    /// Makes durable what is installed: no crash takes it from here on.
+    /// What is installed now is made durable by [`PartitionSync::sync`]. Waits for nothing.
+    fn begin_sync(&self) -> Self::PendingSync;
+
+    /// Makes durable what is installed, and waits for it.
     ///
     /// # Errors
     /// As the trait says.
-    fn checkpoint(&mut self) -> Result<()>;
+    fn sync(&self) -> Result<()> {
+        self.begin_sync().sync()
+    }
+}
+
+/// Makes durable what a store had installed at a moment, in whatever thread: beside that of its node, which installs more.
+pub trait PartitionSync {
+    /// Waits until no crash takes it any more. So it is, too, if the store was closed meanwhile.
+    ///
+    /// # Errors
+    /// What the store says. Its files hold what they held before, or more.
+    fn sync(self) -> Result<()>;
+}
+
+/// Of a store without files.
+impl PartitionSync for () {
+    fn sync(self) -> Result<()> {
+        Ok(())
+    }
 }

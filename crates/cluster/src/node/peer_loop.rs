@@ -24,7 +24,7 @@ use crate::node::answering::{
     AnswerQuestions, Answering, AnsweringCounts, AnsweringLimits, Reply, ServedPartitions,
 };
 use crate::node::horizon::{HEARTBEAT_INTERVAL, Horizon, HorizonOptions, HorizonStatus, OtherLogHeard};
-use crate::node::log_needs::{LogNeeds, TRIM_SILENCE_MAX};
+use crate::node::log_needs::{LOG_BYTES_MAX, LogNeeds};
 use crate::node::outbox::{Outbox, OutboxLimits};
 use crate::node::readers::Readers;
 use crate::record_id::{Author, NodeId};
@@ -32,6 +32,7 @@ use crate::remote::admission::ReadableLog;
 use crate::remote::asking::{Ask, AskId, AskOutcome, AskRefusal, Asking, AskingAction, AskingOptions};
 use crate::remote::question::{Answer, QuestionRefusal, RefusalReason};
 use crate::transport::frame::{Frame, Heartbeat};
+use crate::transport::frame_counts::{CountedTransport, FrameCounts};
 use crate::transport::interface::{SendError, Transport};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -55,8 +56,8 @@ pub struct PeerOptions {
     pub heartbeat_interval: Duration,
     /// How long it waits for what others say.
     pub horizon: HorizonOptions,
-    /// How long a member may say nothing before the log is trimmed without it.
-    pub trim_silence_max: Duration,
+    /// How many bytes of messages the log keeps for a member.
+    pub log_bytes_max: u64,
     /// How much it answers.
     pub answering: AnsweringLimits,
     /// How it asks.
@@ -70,7 +71,7 @@ impl Default for PeerOptions {
         Self {
             heartbeat_interval: HEARTBEAT_INTERVAL,
             horizon: HorizonOptions::default(),
-            trim_silence_max: TRIM_SILENCE_MAX,
+            log_bytes_max: LOG_BYTES_MAX,
             answering: AnsweringLimits::default(),
             asking: AskingOptions::default(),
             outbox: OutboxLimits::default(),
@@ -94,6 +95,8 @@ pub enum PeerEvent {
         /// Up to this message the logs differ.
         position: LogPosition,
     },
+    /// The log is not kept for this member any more: it is [`PeerOptions::log_bytes_max`] behind.
+    LeftBehind(NodeId),
 }
 
 /// What a node has done with its network, and what is under way.
@@ -117,6 +120,10 @@ pub struct PeerLoopStatus {
     pub dropped_frames: u64,
     /// Frames of one node in the name of another.
     pub strange_frames: u64,
+    /// Frames that the network took.
+    pub sent: FrameCounts,
+    /// Frames that came.
+    pub received: FrameCounts,
 }
 
 /// A node on its network.
@@ -124,7 +131,7 @@ pub struct PeerLoopStatus {
 pub struct PeerLoop<T, A> {
     author: Author,
     options: PeerOptions,
-    transport: T,
+    transport: CountedTransport<T>,
     /// The log that was applied, as far back as anybody may read.
     digests: DigestWindow,
     readers: Readers,
@@ -165,10 +172,10 @@ impl<T: Transport, A> PeerLoop<T, A> {
         Self {
             author,
             options,
-            transport,
+            transport: CountedTransport::new(transport),
             digests: applied.clone(),
             horizon: Horizon::new(author.node, options.horizon, readers.clone()),
-            needs: LogNeeds::new(options.trim_silence_max),
+            needs: LogNeeds::new(options.log_bytes_max),
             answering: Answering::new(options.answering, readers.clone(), work),
             asking: Asking::new(author, options.asking),
             outbox: Outbox::new(options.outbox),
@@ -190,12 +197,13 @@ impl<T: Transport, A> PeerLoop<T, A> {
         &self.readers
     }
 
-    /// The node has applied the next message of the log.
+    /// The node has applied the next message of the log, of so many bytes.
     ///
     /// # Panics
     /// If it does not lie behind all that were applied.
-    pub fn applied(&mut self, seen: SeenLog) {
+    pub fn applied(&mut self, seen: SeenLog, bytes: usize) {
         self.digests.push_seen(seen);
+        self.needs.applied(seen.position, bytes);
         self.readers.applied(seen);
         self.has_applied = true;
     }
@@ -250,12 +258,12 @@ impl<T: Transport, A> PeerLoop<T, A> {
         others.into_iter().chain([more, heartbeat]).flatten().min()
     }
 
-    /// To which message the log may be trimmed at `now`: the first that any member needs, of whom this one needs it from `own` on.
-    /// `None` if a member has not said it yet. One that is silent for [`PeerOptions::trim_silence_max`] is not waited for, and
-    /// copies its partitions if it comes back too late.
+    /// To which message the log may be trimmed: the first that any member needs, of whom this one needs it from `own` on. `None` if
+    /// a member has not said it yet, or this one has not joined. A member that is [`PeerOptions::log_bytes_max`] behind has no say,
+    /// and copies its partitions if it comes back.
     #[must_use]
-    pub fn trims_to(&self, now: Duration, own: LogPosition) -> Option<LogPosition> {
-        self.needs.least(now, own)
+    pub fn trims_to(&self, own: LogPosition) -> Option<LogPosition> {
+        self.needs.least(own).filter(|_| self.has_joined)
     }
 
     /// How the node and its network are at `now`.
@@ -271,6 +279,8 @@ impl<T: Transport, A> PeerLoop<T, A> {
             waiting_frames: self.outbox.count(),
             dropped_frames: self.dropped_frames,
             strange_frames: self.strange_frames,
+            sent: self.transport.sent(),
+            received: self.transport.received(),
         }
     }
 
@@ -288,7 +298,6 @@ impl<T: Transport, A> PeerLoop<T, A> {
         let incarnations = members.all().map(|node| (node, members.incarnation(node)));
         self.horizon.set_members(now, incarnations);
         let own = self.author.node;
-        self.needs.set_members(now, members.all().filter(|other| *other != own));
         let transport = &mut self.transport;
         self.others.retain(|other, _| {
             let is_member = members.has(*other);
@@ -306,6 +315,11 @@ impl<T: Transport, A> PeerLoop<T, A> {
         }
         if node.has_joined(self.author) && !std::mem::replace(&mut self.has_joined, true) {
             self.readers.joined();
+        }
+        if self.has_joined {
+            let applied = self.digests.last().position;
+            self.needs.set_members(applied, members.all().filter(|other| *other != own));
+            events.extend(self.needs.take_left_behind().into_iter().map(PeerEvent::LeftBehind));
         }
         let others = self.horizon.applied(now, &self.digests);
         events.extend(others.into_iter().map(other_log));
@@ -378,7 +392,7 @@ impl<T: Transport, A> PeerLoop<T, A> {
 
     fn hear(&mut self, now: Duration, from: NodeId, heartbeat: Heartbeat, events: &mut Vec<PeerEvent>) {
         self.asking.alive(now, from);
-        self.needs.heard(now, from, heartbeat.needed_from);
+        self.needs.heard(from, heartbeat.needed_from);
         let other = self.horizon.heard(now, from, heartbeat, &self.digests);
         events.extend(other.map(other_log));
     }

@@ -83,7 +83,7 @@ pub struct DecidedCommit {
     pub id: RecordId,
     /// Its timestamp.
     pub timestamp: Timestamp,
-    /// What it changed in the catalogue, for every partition.
+    /// What every partition changes in its catalogue: see [`ClusterTables::partition_change`].
     pub schema: Vec<SchemaChange>,
     /// What it changed in partitions, by ascending partition, each once.
     pub partitions: Vec<(PartitionId, Vec<Mutation>)>,
@@ -150,8 +150,10 @@ impl ReplicatedState {
     ) -> AppliedRecord {
         let DecidedRecord { id, timestamp, decision } = decided;
         let result = match decision {
-            Decision::Commit(CheckedCommit { schema, partitions }) => {
-                for change in &schema {
+            Decision::Commit(CheckedCommit { schema: changes, partitions }) => {
+                let mut schema = Vec::with_capacity(changes.len());
+                for change in &changes {
+                    schema.extend(self.tables.partition_change(change));
                     self.tables.commit(change).expect("it was checked against this catalogue, in this order");
                 }
                 for (partition, mutations) in &partitions {

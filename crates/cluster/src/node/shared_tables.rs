@@ -24,8 +24,9 @@ use crate::node::apply::AppliedMessage;
 use crate::node::replicated_state::{RecordResult, ReplicatedState};
 use crate::planted::{Bug, planted};
 use crate::remote::remote_snapshot::GraphMap;
-use crate::tables::cluster_tables::TableAnswer;
+use crate::tables::cluster_tables::{ClusterTables, TableAnswer};
 use crate::tables::groups::Groups;
+use crate::tables::index_builds::{BuildStage, IndexBuild};
 use crate::tables::placement_keys::{PlacementKeys, ValuePartitions};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::id::{GroupId, LabelId, PartitionId};
@@ -33,7 +34,9 @@ use evergraph_graph::index::{IndexDefinition, IndexId};
 use evergraph_graph::owner::Owner;
 use evergraph_graph::partition::PartitionCount;
 use evergraph_graph::properties::Properties;
+use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
+use evergraph_graph::wait_limit::WaitLimit;
 use evergraph_storage::io::clock::Clock;
 use evergraph_storage::sync::{Condvar, Mutex};
 use std::fmt;
@@ -59,8 +62,35 @@ pub struct TablesMoment {
     partitions: PartitionCount,
     labels: GroupLabels,
     catalogue: Arc<Catalogue>,
-    builds: Arc<[IndexDefinition]>,
+    builds: Arc<[BuildMoment]>,
     placement_keys: PlacementKeys,
+}
+
+/// An index that is being built.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BuildMoment {
+    /// What it becomes.
+    pub definition: IndexDefinition,
+    /// The record that created it.
+    pub created: Timestamp,
+    /// How far it is.
+    pub stage: BuildStage,
+    /// Nodes that serve partitions and have filled it.
+    pub nodes_done: u32,
+    /// Nodes that serve partitions.
+    pub nodes_count: u32,
+}
+
+impl BuildMoment {
+    fn all(tables: &ClusterTables) -> Arc<[Self]> {
+        let (partitions, placement) = (tables.groups().partitions(), tables.placement());
+        let of_build = |build: &IndexBuild| {
+            let IndexBuild { definition, created, stage, .. } = *build;
+            let (nodes_done, nodes_count) = build.progress(partitions, placement);
+            Self { definition, created, stage, nodes_done, nodes_count }
+        };
+        tables.builds().all().map(of_build).collect()
+    }
 }
 
 /// What a node has applied, for its other threads. Clones are the same.
@@ -75,7 +105,7 @@ pub struct SharedTables {
 }
 
 /// Publishes. Dropped, it tells whoever waits that nothing follows.
-pub(super) struct TablesPublisher {
+pub(crate) struct TablesPublisher {
     tables: SharedTables,
     moment: TablesMoment,
 }
@@ -94,7 +124,7 @@ struct SharedState {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum WaitError {
-    /// The node has not applied as much in time.
+    /// The node has not applied as much in time, or before the limit ended.
     TimedOut,
     /// The node has stopped.
     Ended,
@@ -136,7 +166,7 @@ impl TablesMoment {
             partitions: tables.groups().partitions(),
             labels: GroupLabels::of(tables.groups()),
             catalogue: Arc::new(tables.catalogue().clone()),
-            builds: tables.builds().all().map(|(index, _)| index).collect(),
+            builds: BuildMoment::all(tables),
             placement_keys: tables.placement_keys().clone(),
         }
     }
@@ -161,8 +191,24 @@ impl TablesMoment {
 
     /// Indexes that are being built.
     #[must_use]
-    pub fn builds(&self) -> &[IndexDefinition] {
+    pub fn builds(&self) -> &[BuildMoment] {
         &self.builds
+    }
+
+    /// How far an index is that is being built.
+    #[must_use]
+    pub fn build(&self, index: IndexId) -> Option<&BuildMoment> {
+        self.builds.iter().find(|build| build.definition.id == index)
+    }
+
+    /// Whether nobody may enter a value under `key` that another item of `owner` has, since it is in an index that is unique or
+    /// is being made so.
+    #[must_use]
+    pub fn is_unique(&self, index: IndexId) -> bool {
+        let is_enforced =
+            |build: &BuildMoment| build.stage == BuildStage::Enforced && !planted(Bug::UniqueUnenforced);
+        self.catalogue.index(index).is_some_and(|known| known.unique)
+            || self.build(index).is_some_and(is_enforced)
     }
 
     /// Where a new vertex with these properties belongs, if its label is placed by a key of which it has a value. Anywhere else
@@ -205,7 +251,7 @@ impl GraphMap for TablesMoment {
 
 impl TablesPublisher {
     /// Of a node that goes on after `state`.
-    pub(super) fn new(state: &ReplicatedState) -> Self {
+    pub(crate) fn new(state: &ReplicatedState) -> Self {
         let moment = TablesMoment::of(state);
         let state = SharedState { newest: Arc::new(moment.clone()), has_ended: false };
         let shared = Arc::new(Shared { state: Mutex::new(state), news: Condvar::new() });
@@ -213,7 +259,7 @@ impl TablesPublisher {
     }
 
     /// Where others take it.
-    pub(super) fn tables(&self) -> &SharedTables {
+    pub(crate) fn tables(&self) -> &SharedTables {
         &self.tables
     }
 
@@ -240,8 +286,8 @@ impl TablesPublisher {
         if *moment.catalogue != *tables.catalogue() {
             moment.catalogue = Arc::new(tables.catalogue().clone());
         }
-        if !tables.builds().all().map(|(index, _)| index).eq(moment.builds.iter().copied()) {
-            moment.builds = tables.builds().all().map(|(index, _)| index).collect();
+        if tables.builds().all().len() > 0 || !moment.builds.is_empty() {
+            moment.builds = BuildMoment::all(tables);
         }
         if !planted(Bug::ScatteringUnpublished) {
             moment.placement_keys = tables.placement_keys().clone();
@@ -270,7 +316,14 @@ impl SharedTables {
         Arc::clone(&self.shared.state.lock().newest)
     }
 
-    /// The newest moment, once the node has applied the message at `position`; waits for it until `clock` says `until`.
+    /// Whether the node has stopped.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.shared.state.lock().has_ended
+    }
+
+    /// The newest moment, once the node has applied the message at `position`; waits for it until `clock` says `until`, and no
+    /// longer than `limit` lasts.
     ///
     /// # Errors
     /// [`WaitError`].
@@ -279,6 +332,7 @@ impl SharedTables {
         position: LogPosition,
         until: Duration,
         clock: &dyn Clock,
+        limit: &WaitLimit,
     ) -> Result<Arc<TablesMoment>, WaitError> {
         let mut state = self.shared.state.lock();
         loop {
@@ -289,10 +343,10 @@ impl SharedTables {
                 return Err(WaitError::Ended);
             }
             let left = until.saturating_sub(clock.now());
-            if left.is_zero() {
+            if left.is_zero() || limit.has_ended() {
                 return Err(WaitError::TimedOut);
             }
-            (state, _) = self.shared.news.wait_timeout(state, left);
+            (state, _) = self.shared.news.wait_timeout(state, limit.until_next_look(left));
         }
     }
 }
@@ -335,6 +389,7 @@ mod tests {
     use crate::record_id::{Author, NodeId};
     use crate::tables::cluster_tables::ClusterTables;
     use crate::tables::members::Members;
+    use evergraph_graph::cancel::CancelFlag;
     use evergraph_graph::id::KeyId;
     use evergraph_graph::index::IndexKind;
     use evergraph_storage::io::clock::ManualClock;
@@ -368,9 +423,10 @@ mod tests {
             let bytes: Arc<[u8]> = builder.finish(&self.state.seen()).into();
             let message = Message::decode(&bytes).expect("it was just made");
             let position = self.state.seen().position.next();
+            let length = bytes.len();
             let decided = self.state.apply(ReadMessage { position, message, bytes });
             let DecidedMessage { seen, author, records, .. } = decided;
-            AppliedMessage { seen, author, records }
+            AppliedMessage { seen, author, records, bytes: length }
         }
 
         fn publish(&mut self, messages: &[AppliedMessage]) {
@@ -411,7 +467,8 @@ mod tests {
         let id = IndexId { owner: Owner::Label(LabelId(0)), key: KeyId(0), kind: IndexKind::Hash };
         let index = IndexDefinition { id, unique: true };
         log.send(RecordBody::CreateIndex { index, touches: Vec::new() });
-        assert_eq!((tables.newest().builds(), newest.builds()), (&[index][..], &[][..]));
+        let building = tables.newest().build(id).map(|build| (build.definition, build.stage));
+        assert_eq!((building, newest.build(id)), (Some((index, BuildStage::Filling)), None));
         assert!(Arc::ptr_eq(tables.newest().catalogue(), newest.catalogue()), "it has not changed");
         assert_eq!((empty.group_count(), empty.catalogue().label("Person")), (0, None));
         let asked = |moment: &TablesMoment| moment.partition_of_value(id, &Value::I64(1));
@@ -435,11 +492,19 @@ mod tests {
         let mut log = Log::new();
         let (tables, clock) = (log.publisher.tables().clone(), ManualClock::new(0));
         let second = LogPosition(2);
-        assert_eq!(tables.wait_for(second, Duration::ZERO, &clock).err(), Some(WaitError::TimedOut));
+        let endless = WaitLimit::default();
+        assert_eq!(
+            tables.wait_for(second, Duration::ZERO, &clock, &endless).err(),
+            Some(WaitError::TimedOut)
+        );
+        let flag = CancelFlag::default();
+        flag.cancel();
+        let (later, ended) = (Duration::from_secs(60), WaitLimit::default().and(flag));
+        assert_eq!(tables.wait_for(second, later, &clock, &ended).err(), Some(WaitError::TimedOut));
         let waits = tables.clone();
         let (clock_of_waiting, (told, came)) = (ManualClock::new(0), channel());
         let waiting = spawn("waits", move || {
-            let came = waits.wait_for(second, Duration::from_secs(60), &clock_of_waiting);
+            let came = waits.wait_for(second, later, &clock_of_waiting, &WaitLimit::default());
             told.send(came.map(|moment| moment.seen())).expect("the test listens");
         });
         log.send(RecordBody::Barrier);
@@ -447,8 +512,8 @@ mod tests {
         assert_eq!(came.recv().expect("it only waits"), Ok(log.state.seen()));
         waiting.expect("the system has a thread").join().expect("it only waits");
         drop(log);
-        let later = tables.wait_for(LogPosition(9), Duration::from_secs(60), &clock);
-        assert_eq!(later.err(), Some(WaitError::Ended));
+        let never = tables.wait_for(LogPosition(9), later, &clock, &endless);
+        assert_eq!(never.err(), Some(WaitError::Ended));
         assert_eq!(tables.newest().seen().position, second);
     }
 

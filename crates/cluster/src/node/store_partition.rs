@@ -4,13 +4,13 @@
 //! commit t of message m   mutations, then the note: m and the digest through m    one commit of the store, at t
 //! end of message m        the note alone                                         one commit, at the end of m
 //! opening                 through: what the store has published       seen: the note as of that
-//! checkpoint              the store's log is synced
+//! sync                    the store's log is synced
 //! ```
 //!
 //! A commit and its note are one frame of the store's log, so that a power cut leaves both or neither: what is published and
 //! the note always name the same message. A new store begins with the note of a log without messages.
 //!
-//! A checkpoint of the node syncs the store's log, and no more: checkpoint and log of the store together hold what is
+//! A checkpoint of the node syncs the store's log, in a thread of its own, and no more: checkpoint and log of the store together hold what is
 //! installed. The store makes checkpoints of its own, which write bodies and shorten the log, by its own limits
 //! ([`OpenOptions::checkpoint_after_bytes`](evergraph_storage::open::OpenOptions)): they bound how much an opening replays,
 //! and nothing depends on when they are made. So a node may make a checkpoint every few seconds. It costs each partition a frame
@@ -19,10 +19,11 @@
 
 use crate::digest::{SeenLog, put_seen, take_seen};
 use crate::log_position::LogPosition;
-use crate::node::partition_store::{Installed, PartitionStore};
+use crate::node::partition_store::{Installed, PartitionStore, PartitionSync};
 use crate::planted::{Bug, planted};
 use evergraph_graph::bytes::{Decoded, Reader};
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::index::IndexId;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::note::NoteChange;
 use evergraph_graph::partition::OwnGroups;
@@ -30,6 +31,7 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::open::OpenStore;
 use evergraph_storage::snapshot::handle::Snapshot;
+use evergraph_storage::store::Store;
 use std::sync::Arc;
 
 /// The note that says which log is installed: position:u64, digest:16 bytes.
@@ -39,7 +41,7 @@ pub const SEEN_NOTE: &str = "cluster.seen";
 ///
 /// Concurrency: one thread applies; snapshots are taken and read from any.
 pub struct StorePartition<E: DurableEngine> {
-    open: OpenStore<E>,
+    open: Arc<OpenStore<E>>,
     own: OwnGroups,
     installed: Installed,
     /// The note's name, shared by all of its versions.
@@ -81,7 +83,7 @@ impl<E: DurableEngine> StorePartition<E> {
         if LogPosition::of(installed.through) != said {
             return Err(strange(own, &format!("it ends at {through}, and its note says message {said}")));
         }
-        let mut partition = Self { open, own, installed, note: SEEN_NOTE.into() };
+        let mut partition = Self { open: Arc::new(open), own, installed, note: SEEN_NOTE.into() };
         if is_new {
             partition.commit(installed.through, Vec::new(), &SeenLog::START)?;
         }
@@ -94,9 +96,9 @@ impl<E: DurableEngine> StorePartition<E> {
         self.own
     }
 
-    /// The store, to look at, to check, to step and to close.
+    /// The store, to look at, to check, to step and to close: in any thread.
     #[must_use]
-    pub fn opened(&self) -> &OpenStore<E> {
+    pub fn opened(&self) -> &Arc<OpenStore<E>> {
         &self.open
     }
 
@@ -142,8 +144,14 @@ impl<E: DurableEngine> StorePartition<E> {
 }
 
 impl<E: DurableEngine> PartitionStore for StorePartition<E> {
+    type PendingSync = StoreSync<E>;
+
     fn installed(&self) -> Installed {
         self.installed
+    }
+
+    fn has_filled(&self, index: IndexId) -> bool {
+        self.open.store().has_filled(index)
     }
 
     /// After `io` the commit may be installed or not, and nothing follows it: the store is opened again. The others install
@@ -165,11 +173,24 @@ impl<E: DurableEngine> PartitionStore for StorePartition<E> {
         self.commit(all.through, Vec::new(), seen)
     }
 
-    fn checkpoint(&mut self) -> Result<()> {
+    fn begin_sync(&self) -> StoreSync<E> {
+        StoreSync { store: self.open.store().clone(), through: self.installed.through }
+    }
+}
+
+/// Syncs the log of a store.
+pub struct StoreSync<E: DurableEngine> {
+    store: Store<E>,
+    /// As far as this.
+    through: Timestamp,
+}
+
+impl<E: DurableEngine> PartitionSync for StoreSync<E> {
+    fn sync(self) -> Result<()> {
         if planted(Bug::PartitionNotSynced) {
             return Ok(());
         }
-        Ok(self.open.store().log().wait_durable(self.installed.through.0)?)
+        Ok(self.store.log().wait_durable(self.through.0)?)
     }
 }
 

@@ -7,12 +7,13 @@
 //!    3  cancel        node:u16 incarnation:u32 number:varint since:u64
 //!    4  rows          label:u16 partition:u16 touches     gives the author the next 256 rows there
 //!    5  name          name touches                        gives the name a number, the same to all who ask
-//!    6  create index  index touches                       partitions build it from here on
-//!    7  index ready   index created:u64 touches        makes the index answer that was created there
+//!    6  create index  index touches                       partitions fill it from here on
+//!    7  index ready   index created:u64 touches        the author's stores have filled the index that was created there
 //!    8  barrier                                           nothing: who sees it has seen all that was before it
 //!    9  join          address                             the author is a member, and answers at this address
 //!   10  leave         node:u16                            a member that holds no partition is none any more
 //!   11  place         since:u64 partition:u16 node:u16 step:u8 (0 copy, 1 serve, 2 drop)
+//!   12  unique index  index created:u64 step:u8 (0 enforce, 1 confirm) touches
 //!
 //! name     kind:u8 (0 label, 1 edge type, 2 simple edge type, 3 key, 4 meta key), then of:u16 or length:varint UTF-8
 //! index    a change of the catalogue that adds it, as in `mutation.rs`
@@ -86,20 +87,32 @@ pub enum RecordBody {
         /// The name, and all names.
         touches: Vec<KeyHash>,
     },
-    /// Begins to build an index.
+    /// Begins to build an index: every store that has a part of the graph fills it.
     CreateIndex {
         /// The index.
         index: IndexDefinition,
         /// The indexes of its owner.
         touches: Vec<KeyHash>,
     },
-    /// Makes an index answer that was built. One that was dropped meanwhile, or dropped and created anew, does not.
+    /// The author's stores have filled an index. It answers once those of all nodes have that serve partitions; one that was
+    /// dropped meanwhile, or dropped and created anew, does not.
     IndexReady {
         /// The index.
         index: IndexDefinition,
         /// The timestamp of the record that began to build it.
         created: Timestamp,
-        /// The indexes of its owner.
+        /// Nothing, as a rule: what enters the index is touched since it was created.
+        touches: Vec<KeyHash>,
+    },
+    /// Makes an index unique that was filled.
+    UniqueIndex {
+        /// The index.
+        index: IndexDefinition,
+        /// The timestamp of the record that began to build it.
+        created: Timestamp,
+        /// How far.
+        step: UniqueStep,
+        /// To enforce it, the indexes of its owner: whoever sets values there must know.
         touches: Vec<KeyHash>,
     },
     /// Does nothing.
@@ -145,6 +158,15 @@ pub enum PlaceStep {
     Drop,
 }
 
+/// How an index becomes unique.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum UniqueStep {
+    /// From here on nobody enters a value that is there.
+    Enforce,
+    /// No value was there twice, at a moment at which that was enforced.
+    Confirm,
+}
+
 /// A name that has no number yet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NewName {
@@ -172,6 +194,7 @@ mod kind {
     pub const JOIN: u8 = 9;
     pub const LEAVE: u8 = 10;
     pub const PLACE: u8 = 11;
+    pub const UNIQUE_INDEX: u8 = 12;
 }
 
 mod name_kind {
@@ -230,6 +253,16 @@ impl Record {
                 out.extend_from_slice(&created.0.to_le_bytes());
                 put_hashes(out, touches);
             }
+            RecordBody::UniqueIndex { index, created, step, touches } => {
+                head(kind::UNIQUE_INDEX);
+                put_index(out, *index);
+                out.extend_from_slice(&created.0.to_le_bytes());
+                out.push(match step {
+                    UniqueStep::Enforce => 0,
+                    UniqueStep::Confirm => 1,
+                });
+                put_hashes(out, touches);
+            }
             RecordBody::Barrier => head(kind::BARRIER),
             RecordBody::Join { address } => {
                 head(kind::JOIN);
@@ -281,6 +314,12 @@ impl Record {
             kind::INDEX_READY => RecordBody::IndexReady {
                 index: take_index(reader)?,
                 created: take_timestamp(reader)?,
+                touches: take_hashes(reader)?,
+            },
+            kind::UNIQUE_INDEX => RecordBody::UniqueIndex {
+                index: take_index(reader)?,
+                created: take_timestamp(reader)?,
+                step: take_unique_step(reader)?,
                 touches: take_hashes(reader)?,
             },
             kind::BARRIER => RecordBody::Barrier,
@@ -400,6 +439,15 @@ fn take_place(reader: &mut Reader<'_>) -> Decoded<PlaceChange> {
         found => return Err(start.error(format!("a step of a placement expected, found {found}"))),
     };
     Ok(PlaceChange { since, partition, node, step })
+}
+
+fn take_unique_step(reader: &mut Reader<'_>) -> Decoded<UniqueStep> {
+    let start = reader.clone();
+    match reader.u8()? {
+        0 => Ok(UniqueStep::Enforce),
+        1 => Ok(UniqueStep::Confirm),
+        found => Err(start.error(format!("a step to a unique index expected, found {found}"))),
+    }
 }
 
 /// Appends the definition of an index, as the change that adds it.

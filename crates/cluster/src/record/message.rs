@@ -159,7 +159,7 @@ mod tests {
     use crate::key_hash::graph_salt::KeyHash;
     use crate::key_hash::sort_key::{EnteredKey, RangeCheck, SortKey};
     use crate::log_position::LogPosition;
-    use crate::record::body::{PlaceChange, PlaceStep, RecordBody};
+    use crate::record::body::{PlaceChange, PlaceStep, RecordBody, UniqueStep};
     use crate::record::payload::{Destination, Payload};
     use crate::record::strategy::{any_author, any_records, any_seen};
     use crate::record::transaction_part::TransactionPart;
@@ -278,6 +278,29 @@ mod tests {
     const GOLDEN_OF_MEMBERS: &str = "\
         45474d4c010003000300020000000700000000000000000102030405060708090a0b0c0d0e0f09ac020a3130\
         2e302e302e313a370aad0201000bae02ff7f00000000000005000100017d933d02";
+
+    /// Written by an independent program.
+    const GOLDEN_OF_UNIQUE_INDEXES: &str = "\
+        45474d4c010002000300020000000700000000000000000102030405060708090a0b0c0d0e0f0cac02160102\
+        0007000101ff6f000000000000000109000000000000000cad021601020007000101ff6f0000000000000100\
+        85290a51";
+
+    #[test]
+    fn the_bytes_of_unique_indexes_are_those_of_version_1() {
+        let author = Author { node: NodeId(3), incarnation: 2 };
+        let digest = LogDigest(std::array::from_fn(|at| at as u8));
+        let seen = SeenLog { position: LogPosition(7), digest };
+        let id = IndexId { owner: Owner::EdgeType(TypeId(2)), key: KeyId(7), kind: IndexKind::Ordered };
+        let (index, created) = (IndexDefinition { id, unique: true }, LogPosition(6).end());
+        let body = |step, touches| RecordBody::UniqueIndex { index, created, step, touches };
+        let bodies = [body(UniqueStep::Enforce, vec![KeyHash(9)]), body(UniqueStep::Confirm, Vec::new())];
+        let records: Vec<_> =
+            bodies.into_iter().zip(300..).map(|(body, number)| Record { number, body }).collect();
+        let bytes = packed(author, &seen, &records);
+        let written: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(written, GOLDEN_OF_UNIQUE_INDEXES);
+        assert_eq!(Message::decode(&bytes), Ok(Message { author, seen, records }));
+    }
 
     #[test]
     fn the_bytes_of_members_and_places_are_those_of_version_1() {

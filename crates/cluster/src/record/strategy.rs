@@ -4,7 +4,7 @@ use crate::digest::{LogDigest, SeenLog};
 use crate::key_hash::graph_salt::KeyHash;
 use crate::key_hash::sort_key::{EnteredKey, RangeCheck, SortKey};
 use crate::log_position::LogPosition;
-use crate::record::body::{NewName, PlaceChange, PlaceStep, Record, RecordBody};
+use crate::record::body::{NewName, PlaceChange, PlaceStep, Record, RecordBody, UniqueStep};
 use crate::record::payload::{Destination, Payload};
 use crate::record::transaction_part::TransactionPart;
 use crate::record_id::{Author, NodeId, RecordId};
@@ -102,6 +102,10 @@ fn any_body() -> impl Strategy<Value = RecordBody> {
             index,
             created,
             touches
+        }),
+        (any_index(), since(), any::<bool>(), any_hashes()).prop_map(|(index, created, is_last, touches)| {
+            let step = if is_last { UniqueStep::Confirm } else { UniqueStep::Enforce };
+            RecordBody::UniqueIndex { index, created, step, touches }
         }),
         Just(RecordBody::Barrier),
         "[a-z0-9.:]{1,20}".prop_map(|address| RecordBody::Join { address: address.into() }),

@@ -19,6 +19,11 @@ impl RemoteSnapshot {
             NextReads::Labels(vertices) => self.announce(&LabelsRead, vertices),
             NextReads::EdgeTypes(vertices, _) => self.announce(&FactsRead, &self.labelled_groups(vertices)),
             NextReads::EdgesOf(vertices, direction) => self.announce_edges(vertices, direction),
+            NextReads::EdgesOfType(vertices, edge_type, direction) => {
+                for side in direction.sides() {
+                    self.announce_lists(vertices, edge_type, *side);
+                }
+            }
             NextReads::Degrees(vertices, Some(edge_type), direction) => {
                 for side in direction.sides() {
                     self.announce(&DegreesRead { edge_type, side: *side }, vertices);

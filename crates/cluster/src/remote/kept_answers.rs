@@ -30,13 +30,34 @@ pub struct RecentAnswers<K, V> {
     young: HashMap<K, V>,
     old: HashMap<K, V>,
     young_bytes: usize,
+    old_bytes: usize,
     bytes_max: usize,
+}
+
+/// Answers of one kind, whatever they are.
+trait AnswersOfKind {
+    /// Bytes that they take, about.
+    fn bytes(&self) -> usize;
+
+    /// Drops all of them, and their memory.
+    fn clear(&mut self);
+}
+
+impl<K, V> AnswersOfKind for RecentAnswers<K, V> {
+    fn bytes(&self) -> usize {
+        self.young_bytes + self.old_bytes
+    }
+
+    fn clear(&mut self) {
+        (self.young, self.old) = (HashMap::new(), HashMap::new());
+        (self.young_bytes, self.old_bytes) = (0, 0);
+    }
 }
 
 impl<K: Hash + Eq, V: Clone> RecentAnswers<K, V> {
     /// Nothing yet, and never more than about `bytes_max` bytes.
     fn new(bytes_max: usize) -> Self {
-        Self { young: HashMap::new(), old: HashMap::new(), young_bytes: 0, bytes_max }
+        Self { young: HashMap::new(), old: HashMap::new(), young_bytes: 0, old_bytes: 0, bytes_max }
     }
 
     /// What was put last, if it is still there.
@@ -60,7 +81,7 @@ impl<K: Hash + Eq, V: Clone> RecentAnswers<K, V> {
         }
         if self.young_bytes + bytes > half {
             self.old = std::mem::take(&mut self.young);
-            self.young_bytes = 0;
+            self.old_bytes = std::mem::take(&mut self.young_bytes);
         }
         self.young_bytes += bytes;
         self.young.insert(key, value);
@@ -152,6 +173,47 @@ impl KeptAnswers {
             items_of_values: RecentAnswers::new(much),
             index_sizes: KeptIndexSizes::Unasked,
         }
+    }
+
+    /// Bytes that all take, about.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let kinds: [&dyn AnswersOfKind; 13] = [
+            &self.groups,
+            &self.live,
+            &self.labels,
+            &self.vertex_values,
+            &self.vertex_maps,
+            &self.lists,
+            &self.degrees,
+            &self.degrees_by_type,
+            &self.edges,
+            &self.counts,
+            &self.edge_values,
+            &self.edge_maps,
+            &self.items_of_values,
+        ];
+        kinds.iter().map(|kind| kind.bytes()).sum()
+    }
+
+    /// Drops all but what is known of the sizes of indexes.
+    pub fn clear(&mut self) {
+        let kinds: [&mut dyn AnswersOfKind; 13] = [
+            &mut self.groups,
+            &mut self.live,
+            &mut self.labels,
+            &mut self.vertex_values,
+            &mut self.vertex_maps,
+            &mut self.lists,
+            &mut self.degrees,
+            &mut self.degrees_by_type,
+            &mut self.edges,
+            &mut self.counts,
+            &mut self.edge_values,
+            &mut self.edge_maps,
+            &mut self.items_of_values,
+        ];
+        kinds.into_iter().for_each(AnswersOfKind::clear);
     }
 
     /// Keeps the first items of a value.
@@ -256,6 +318,9 @@ mod tests {
         kept.put(5, 7, 1 << 20);
         assert_eq!(kept.get(&5), None, "what has no room is not kept");
         assert_eq!(kept.get(&999), Some(1000), "and takes nobody's");
+        assert_eq!(kept.bytes(), there.len() * (8 + ENTRY_BYTES), "they are counted");
+        kept.clear();
+        assert_eq!((kept.bytes(), kept.get(&999)), (0, None));
     }
 
     #[test]

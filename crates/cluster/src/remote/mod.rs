@@ -24,7 +24,8 @@
 //! - [`view_asking`]: messages until everything is answered
 //! - [`item_reads`]: what is read of many items; [`entry_merge`]: what several indexes find
 //! - [`group_scan`]: which groups a scan reads next
-//! - [`kept_answers`], [`remote_snapshot`]: what a snapshot was told, and what it is going to be asked
+//! - [`kept_answers`], [`charged_answers`], [`remote_snapshot`]: what a snapshot was told, the memory for it, and what it is going
+//!   to be asked
 //! - [`refused_snapshot`]: one that could not begin
 //! - [`announcement`], [`value_pages`]: what a reader announces
 //! - [`remote_view`]: all of it as the view of an engine
@@ -33,6 +34,7 @@ pub mod admission;
 pub mod announcement;
 pub mod answer_writer;
 pub mod asking;
+pub mod charged_answers;
 pub mod entry_merge;
 pub mod group_scan;
 pub mod item_form;

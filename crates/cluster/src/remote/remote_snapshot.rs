@@ -11,6 +11,7 @@
 //! what was announced since, so that a batch takes a message a partition, and not one an item. What has no room in the answers
 //! is asked for when it is read, with what follows: so nobody fetches more at once than one answer of each partition.
 
+use crate::remote::charged_answers::ChargedAnswers;
 use crate::remote::group_scan::{GroupScans, LabelledGroups};
 use crate::remote::item_reads::{FactsRead, ItemQuestion, ItemRead};
 use crate::remote::kept_answers::{KeptAnswers, KeptIndexSizes};
@@ -27,9 +28,11 @@ use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::partition::PartitionCount;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
+use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::view::{GroupBits, IndexSize};
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::sync::Arc;
 
 /// Items that may be announced and not asked about yet; of more, the first ones are asked about together.
@@ -84,7 +87,7 @@ pub struct RemoteSnapshot {
     limits: RemoteLimits,
     /// Why nothing can be read, if nothing can.
     refusal: Option<(ErrorKind, Box<str>)>,
-    kept: Mutex<KeptAnswers>,
+    kept: Arc<ChargedAnswers>,
     announced: Mutex<AnnouncedQuestions>,
     announced_values: Mutex<AnnouncedValues>,
     scans: Mutex<GroupScans>,
@@ -127,9 +130,16 @@ impl RemoteSnapshot {
         asker: Arc<dyn PartitionAsker>,
         limits: RemoteLimits,
     ) -> Self {
-        let kept = Mutex::new(KeptAnswers::new(limits.kept_bytes_max));
+        let kept = ChargedAnswers::new(limits.kept_bytes_max, None);
         let (announced, announced_values, scans) = (Mutex::default(), Mutex::default(), Mutex::default());
         Self { timestamp, map, asker, limits, refusal: None, kept, announced, announced_values, scans }
+    }
+
+    /// The same; what it keeps is counted in `budget`.
+    #[must_use]
+    pub fn charged_to(self, budget: &MemoryBudget) -> Self {
+        let kept = ChargedAnswers::new(self.limits.kept_bytes_max, Some(budget.clone()));
+        Self { kept, ..self }
     }
 
     /// The same, of which nothing can be read, because of `error`.
@@ -477,6 +487,12 @@ impl RemoteSnapshot {
             }
         }
         Ok(sizes)
+    }
+}
+
+impl fmt::Debug for RemoteSnapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RemoteSnapshot").field("timestamp", &self.timestamp).finish_non_exhaustive()
     }
 }
 

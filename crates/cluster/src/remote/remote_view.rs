@@ -47,7 +47,7 @@ const LIST_PAGE_ENTRIES: usize = 1 << 18;
 const NEWEST_PAGE_EDGES: usize = 1 << 12;
 
 /// A remote snapshot, as the view of an engine. Made for each call of a reader; what was read stays in the snapshot.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct RemoteView<'a> {
     snapshot: &'a RemoteSnapshot,
 }
@@ -151,6 +151,7 @@ impl View for RemoteView<'_> {
     }
 
     fn live(&self, group: GroupId) -> Result<GroupBits> {
+        self.snapshot.check_begun()?;
         let Some(label) = self.snapshot.map().group_label(group) else { return Ok([0; 64]) };
         self.snapshot.rows(group, label)
     }

@@ -4,7 +4,7 @@
 
 use crate::key_hash::graph_salt::GraphSalt;
 use crate::planted::{Bug, planted};
-use crate::record::body::RecordBody;
+use crate::record::body::{RecordBody, UniqueStep};
 use crate::record_id::{NodeId, RecordId};
 use crate::tables::groups::{Groups, RowRange, RowsRefusal};
 use crate::tables::index_builds::{IndexBuilds, IndexRefusal};
@@ -21,6 +21,7 @@ use evergraph_graph::owner::Owner;
 use evergraph_graph::partition::PartitionCount;
 use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::checkpoint::manifest::StoredGroup;
 
 /// What became of a record that certification accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,7 +30,7 @@ pub enum TableAnswer {
     Rows(Result<RowRange, RowsRefusal>),
     /// The number of its name.
     Name(Result<NameId, NameRefusal>),
-    /// Whether its index is being built, or ready.
+    /// Whether its index is being built, its author's stores count as having filled it, or it is unique.
     Index(Result<(), IndexRefusal>),
     /// Whether its node joined, or left.
     Member(Result<(), MemberRefusal>),
@@ -44,7 +45,7 @@ pub enum TableAnswer {
 pub struct TableDecision {
     /// What its author learns.
     pub answer: TableAnswer,
-    /// What it changed in the catalogue: partitions change theirs.
+    /// What partitions change in their catalogues: as [`ClusterTables::partition_change`] says.
     pub schema: Option<SchemaChange>,
 }
 
@@ -117,6 +118,19 @@ impl ClusterTables {
         &self.placement_keys
     }
 
+    /// Adds a group with rows that were given elsewhere, as of a database that becomes a cluster; whether it was free. Vertices of
+    /// its label may be anywhere: no index that comes later places them by a value.
+    ///
+    /// # Panics
+    /// If no graph has such a group, or no group so many rows.
+    pub fn adopt(&mut self, group: StoredGroup) -> bool {
+        let is_new = self.groups.add(group);
+        if is_new && !planted(Bug::AdoptedLabelPlaced) {
+            self.placement_keys.scatter(group.label);
+        }
+        is_new
+    }
+
     /// Does what the record `id` at `at` asks for, which certification accepted.
     ///
     /// # Panics
@@ -128,6 +142,7 @@ impl ClusterTables {
             RecordBody::Name { name, .. } => {
                 let number = self.numbers.number(&self.catalogue, &name);
                 TableAnswer::Name(number.map(|(number, change)| {
+                    change.iter().for_each(|change| self.learn(change));
                     schema = change;
                     number
                 }))
@@ -135,16 +150,27 @@ impl ClusterTables {
             RecordBody::CreateIndex { index, .. } => {
                 let begun = self.builds.begin(&self.catalogue, index, at);
                 if begun.is_ok() {
+                    schema = Some(in_partitions(index));
                     // Vertices that come while it is built are placed already.
                     self.placement_keys.learn_index(index);
                 }
                 TableAnswer::Index(begun)
             }
             RecordBody::IndexReady { index, created, .. } => {
-                let ready = self.builds.end(index, created);
-                schema = ready.is_ok().then_some(SchemaChange::AddIndex(index));
-                TableAnswer::Index(ready)
+                let reported = self.builds.report(index, created, id.author.node);
+                self.settle_builds();
+                TableAnswer::Index(reported)
             }
+            RecordBody::UniqueIndex { index, created, step, .. } => TableAnswer::Index(match step {
+                UniqueStep::Enforce => self.builds.enforce(index, created),
+                UniqueStep::Confirm => {
+                    let confirmed = self.builds.confirm(index, created);
+                    if confirmed.is_ok() {
+                        self.learn(&SchemaChange::AddIndex(index));
+                    }
+                    confirmed
+                }
+            }),
             RecordBody::Join { address } => TableAnswer::Member(self.members.join(id.author, address)),
             RecordBody::Leave { node } => {
                 let keeps_partitions = self.placement.kept_by(node).next().is_some();
@@ -152,17 +178,28 @@ impl ClusterTables {
             }
             RecordBody::Place(change) => {
                 let author = id.author.node;
-                TableAnswer::Place(self.placement.change(&change, author, &self.members, at))
+                let placed = self.placement.change(&change, author, &self.members, at);
+                // A node that was waited for may serve nothing any more.
+                self.settle_builds();
+                TableAnswer::Place(placed)
             }
             RecordBody::Barrier => TableAnswer::Barrier,
             RecordBody::Transaction { .. } | RecordBody::Part { .. } | RecordBody::Cancel { .. } => {
                 unreachable!("certification decides {id} alone")
             }
         };
-        if let Some(change) = &schema {
-            self.learn(change);
-        }
         TableDecision { answer, schema }
+    }
+
+    /// What partitions change in their catalogues when the graph's is about to change by `change`; none if they have it already.
+    ///
+    /// Their indexes are never unique. Only the graph can promise that, since equal values may lie in several partitions. They
+    /// have an index from its creation on, and the graph's catalogue when it is filled.
+    #[must_use]
+    pub fn partition_change(&self, change: &SchemaChange) -> Option<SchemaChange> {
+        let SchemaChange::AddIndex(index) = change else { return Some(change.clone()) };
+        let is_there = self.catalogue.index(index.id).is_some() || self.builds.get(index.id).is_some();
+        (!is_there).then(|| in_partitions(*index))
     }
 
     /// Does what a transaction changes in the catalogue.
@@ -217,6 +254,13 @@ impl ClusterTables {
         }
     }
 
+    /// Indexes that all nodes have filled are in the catalogue.
+    fn settle_builds(&mut self) {
+        for id in self.builds.settle(self.groups.partitions(), &self.placement) {
+            self.learn(&SchemaChange::AddIndex(IndexDefinition { id, unique: false }));
+        }
+    }
+
     fn give_rows(&mut self, label: LabelId, partition: PartitionId) -> Result<RowRange, RowsRefusal> {
         if !self.catalogue.has_label(label) {
             return Err(RowsRefusal::UnknownLabel);
@@ -225,9 +269,15 @@ impl ClusterTables {
     }
 }
 
+/// The change by which partitions get an index.
+fn in_partitions(index: IndexDefinition) -> SchemaChange {
+    SchemaChange::AddIndex(IndexDefinition { unique: false, ..index })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::planted::assert_found;
     use crate::record::body::{NewName, PlaceChange, PlaceStep};
     use crate::record_id::Author;
     use evergraph_graph::id::{GroupId, KeyId};
@@ -269,28 +319,114 @@ mod tests {
         assert_eq!(tables.catalogue().label("Person"), Some(id));
     }
 
-    #[test]
-    fn an_index_is_in_the_catalogue_when_it_is_ready_and_not_if_it_was_dropped_before() {
+    /// Tables with a label and a key, and an index on them, of either promise.
+    fn with_property(unique: bool) -> (ClusterTables, IndexDefinition) {
         let mut tables = tables();
         apply(&mut tables, 1, name(NewName::Label("Person".into())));
         apply(&mut tables, 2, name(NewName::Key("name".into())));
         let id = IndexId { owner: Owner::Label(LabelId(0)), key: KeyId(0), kind: IndexKind::Ordered };
-        let index = IndexDefinition { id, unique: false };
-        let create = || RecordBody::CreateIndex { index, touches: Vec::new() };
-        let ready =
-            |created| RecordBody::IndexReady { index, created: Timestamp(created), touches: Vec::new() };
-        assert_eq!(apply(&mut tables, 3, create()).answer, TableAnswer::Index(Ok(())));
-        assert_eq!(tables.catalogue().index(id), None);
-        tables.commit(&SchemaChange::DropIndex(id)).unwrap();
-        let dropped = apply(&mut tables, 4, ready(3));
-        assert_eq!(dropped.answer, TableAnswer::Index(Err(IndexRefusal::NotBuilt)));
-        assert_eq!((dropped.schema, tables.catalogue().index(id)), (None, None));
-        apply(&mut tables, 5, create());
-        let done = apply(&mut tables, 6, ready(5));
-        assert_eq!(done.schema, Some(SchemaChange::AddIndex(index)));
-        assert_eq!(tables.catalogue().index(id), Some(index));
-        let again = apply(&mut tables, 7, create());
+        (tables, IndexDefinition { id, unique })
+    }
+
+    fn create(index: IndexDefinition) -> RecordBody {
+        RecordBody::CreateIndex { index, touches: Vec::new() }
+    }
+
+    /// The stores of `node` have filled the index of the record at `created`.
+    fn ready(
+        tables: &mut ClusterTables,
+        node: u16,
+        at: u64,
+        (index, created): (IndexDefinition, u64),
+    ) -> TableDecision {
+        let author = Author { node: NodeId(node), incarnation: 0 };
+        let body = RecordBody::IndexReady { index, created: Timestamp(created), touches: Vec::new() };
+        tables.apply(RecordId { author, number: at }, Timestamp(at), body)
+    }
+
+    fn answered(answer: Result<(), IndexRefusal>) -> TableDecision {
+        TableDecision { answer: TableAnswer::Index(answer), schema: None }
+    }
+
+    #[test]
+    fn partitions_have_an_index_at_once_and_the_catalogue_when_all_nodes_have_filled_it() {
+        let (mut tables, index) = with_property(false);
+        let created = apply(&mut tables, 3, create(index));
+        assert_eq!(created.schema, Some(SchemaChange::AddIndex(index)));
+        assert_eq!(tables.partition_change(&SchemaChange::AddIndex(index)), None, "they have it");
+        assert_eq!(tables.catalogue().index(index.id), None);
+        assert_eq!(ready(&mut tables, 0, 4, (index, 3)), answered(Ok(())));
+        tables.commit(&SchemaChange::DropIndex(index.id)).unwrap();
+        assert_eq!(ready(&mut tables, 1, 5, (index, 3)), answered(Err(IndexRefusal::NotBuilt)));
+        assert_eq!(tables.catalogue().index(index.id), None, "dropped");
+        apply(&mut tables, 6, create(index));
+        assert_eq!(ready(&mut tables, 0, 7, (index, 6)), answered(Ok(())));
+        assert_eq!(tables.catalogue().index(index.id), None, "half of the partitions");
+        assert_eq!(ready(&mut tables, 1, 8, (index, 6)), answered(Ok(())));
+        assert_eq!(tables.catalogue().index(index.id), Some(index));
+        let again = apply(&mut tables, 9, create(index));
         assert_eq!(again.answer, TableAnswer::Index(Err(IndexRefusal::Exists)));
+        assert_eq!(again.schema, None);
+    }
+
+    #[test]
+    fn a_unique_index_answers_before_it_is_unique_and_partitions_never_have_one() {
+        let (mut tables, index) = with_property(true);
+        let plain = IndexDefinition { unique: false, ..index };
+        assert_eq!(
+            tables.partition_change(&SchemaChange::AddIndex(index)),
+            Some(SchemaChange::AddIndex(plain))
+        );
+        assert_eq!(apply(&mut tables, 3, create(index)).schema, Some(SchemaChange::AddIndex(plain)));
+        let unique = |step| {
+            let (created, touches) = (Timestamp(3), Vec::new());
+            RecordBody::UniqueIndex { index, created, step, touches }
+        };
+        assert_eq!(apply(&mut tables, 4, unique(UniqueStep::Enforce)), answered(Err(IndexRefusal::TooSoon)));
+        [0, 1].into_iter().for_each(|node| drop(ready(&mut tables, node, 5, (index, 3))));
+        assert_eq!(tables.catalogue().index(index.id), Some(plain));
+        for (step, known) in [(UniqueStep::Enforce, plain), (UniqueStep::Confirm, index)] {
+            assert_eq!(apply(&mut tables, 6, unique(step)), answered(Ok(())));
+            assert_eq!(tables.catalogue().index(index.id), Some(known));
+        }
+        assert_eq!(tables.builds().all().len(), 0);
+    }
+
+    #[test]
+    fn an_index_does_not_wait_for_a_node_whose_partitions_are_elsewhere() {
+        let (mut tables, index) = with_property(false);
+        apply(&mut tables, 3, create(index));
+        ready(&mut tables, 0, 4, (index, 3));
+        for (at, node, step) in [(5, 0, PlaceStep::Copy), (6, 0, PlaceStep::Serve), (7, 1, PlaceStep::Drop)] {
+            assert_eq!(tables.catalogue().index(index.id), None);
+            let (since, partition, node) = (Timestamp(at - 1), PartitionId(1), NodeId(node));
+            let place = RecordBody::Place(PlaceChange { since, partition, node, step });
+            assert_eq!(apply(&mut tables, at, place).answer, TableAnswer::Place(Ok(())), "{step:?}");
+        }
+        assert_eq!(tables.catalogue().index(index.id), Some(index));
+    }
+
+    #[test]
+    fn vertices_of_an_adopted_group_are_placed_by_no_value() {
+        let (mut tables, index) = with_property(true);
+        apply(&mut tables, 3, name(NewName::Label("Post".into())));
+        let group = StoredGroup { id: GroupId(3), label: LabelId(0), rows: 7 };
+        assert!(tables.adopt(group));
+        assert!(!tables.adopt(StoredGroup { label: LabelId(1), ..group }), "it has a label");
+        let of_post = IndexId { owner: Owner::Label(LabelId(1)), ..index.id };
+        for id in [index.id, of_post] {
+            apply(&mut tables, 4, create(IndexDefinition { id, ..index }));
+        }
+        let keys = [0, 1].map(|label| tables.placement_keys().key(LabelId(label)));
+        assert_eq!(keys, [None, Some(KeyId(0))], "values say nothing of vertices that were there before");
+    }
+
+    #[test]
+    fn planted_bugs_are_found() {
+        let adopted = vertices_of_an_adopted_group_are_placed_by_no_value;
+        assert_found(Bug::AdoptedLabelPlaced, adopted, "vertices that were there before");
+        let filled = partitions_have_an_index_at_once_and_the_catalogue_when_all_nodes_have_filled_it;
+        assert_found(Bug::IndexReadyOfOne, filled, "half of the partitions");
     }
 
     #[test]

@@ -104,11 +104,12 @@ impl Groups {
         self.groups.iter().map(|(id, given)| StoredGroup { id: *id, label: given.label, rows: given.rows })
     }
 
-    /// Adds a group with rows that were given elsewhere, as of a database that becomes a cluster; whether it was free.
+    /// Adds a group with rows that were given elsewhere; whether it was free. Whoever adopts one
+    /// ([`ClusterTables::adopt`](crate::tables::cluster_tables::ClusterTables::adopt)) says that values do not place its vertices.
     ///
     /// # Panics
     /// If no graph has such a group, or no group so many rows.
-    pub fn add(&mut self, group: StoredGroup) -> bool {
+    pub(super) fn add(&mut self, group: StoredGroup) -> bool {
         assert!(group.id.0 < GroupId::END, "group {} is beyond every vertex id", group.id.0);
         assert!(u32::from(group.rows) <= GROUP_SIZE, "group {} has {} rows", group.id.0, group.rows);
         if self.groups.contains_key(&group.id) {

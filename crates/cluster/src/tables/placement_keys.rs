@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! nothing known ──> first unique index ──> placed by its key ──> a vertex gets a value of another partition ──> scattered
-//!       └────────── first vertex ───────────────────────────────────────────────────────────────────────────────────┘
+//!       └────────── first vertex, or a group of it that was adopted ────────────────────────────────────────────────┘
 //! ```
 //!
 //! The value of the key says the partition, by its hash with the graph's salt, so that whoever looks a value up asks one
@@ -88,6 +88,11 @@ impl PlacementKeys {
         if index.unique && !is_known {
             self.labels.insert(label, LabelPlacement::ByKey(index.id.key));
         }
+    }
+
+    /// Vertices of `label` may be anywhere: it had some before anybody learned where.
+    pub fn scatter(&mut self, label: LabelId) {
+        self.labels.insert(label, LabelPlacement::Scattered);
     }
 
     /// A vertex of `label` in `partition` was inserted with `properties`, or got them.

@@ -1,9 +1,9 @@
 //! Saved form: the tables of a cluster in a checkpoint.
 //!
 //! ```text
-//! version:u8 2, partitions:u16
+//! version:u8 3, partitions:u16
 //! catalogue   count:varint, then the changes that make it, as in `mutation.rs`
-//! builds      count:varint, then index created:u64 each                              ascending
+//! builds      count:varint, then index created:u64 stage:u8 nodes each               ascending
 //! groups      count:varint, then group:varint label:varint rows:varint each          ascending
 //! members     count:varint, then node:u16 has:u8 incarnation:u32 address each        ascending
 //! placement   each partition: changed:u64 count:varint, then node:u16 state:u8 each  ascending
@@ -27,7 +27,7 @@ use evergraph_graph::partition::PartitionCount;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::manifest::{put_catalogue, take_catalogue};
 
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 impl ClusterTables {
     /// The state.
@@ -85,7 +85,7 @@ impl ClusterTables {
     /// The newest record that anything in the tables names.
     #[must_use]
     pub fn newest(&self) -> Timestamp {
-        let builds = self.builds.all().map(|(_, created)| created);
+        let builds = self.builds.all().map(|build| build.created);
         builds.chain(self.placement.changes()).max().unwrap_or(Timestamp::ZERO)
     }
 }
@@ -142,6 +142,7 @@ mod tests {
             RecordBody::Name { name: NewName::Label("Post".into()), touches: touches() },
             RecordBody::Rows { label: LabelId(1), partition: PartitionId(0), touches: touches() },
             RecordBody::CreateIndex { index: unique, touches: touches() },
+            RecordBody::IndexReady { index: unique, created: Timestamp(4104), touches: touches() },
         ];
         let author = Author { node: NodeId(1), incarnation: 3 };
         for (number, body) in (1..).zip(bodies) {
@@ -155,12 +156,12 @@ mod tests {
 
     /// Written by an independent program.
     const GOLDEN: &str = "\
-        0202000310000006506572736f6e10010004506f7374120000046e616d650214000000000810000000000000\
-        160000000000010002100000000000000200018002010080020200000203613a310100030300000003623a37\
-        0510000000000000020000010100000000000000000000010100010200010100";
+        0302000310000006506572736f6e10010004506f7374120000046e616d650214000000000810000000000000\
+        000101001600000000000100021000000000000000000200018002010080020200000203613a310100030300\
+        000003623a370510000000000000020000010100000000000000000000010100010200010100";
 
     #[test]
-    fn the_bytes_are_those_of_version_2_and_read_back() {
+    fn the_bytes_are_those_of_version_3_and_read_back() {
         let tables = sample();
         let bytes = tables.encode();
         let written: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -175,7 +176,7 @@ mod tests {
     #[test]
     fn planted_bugs_are_found() {
         for bug in [Bug::GroupsNotSaved, Bug::PlacementKeysNotSaved] {
-            assert_found(bug, the_bytes_are_those_of_version_2_and_read_back, "every table is saved");
+            assert_found(bug, the_bytes_are_those_of_version_3_and_read_back, "every table is saved");
         }
     }
 
@@ -188,7 +189,7 @@ mod tests {
             let error = ClusterTables::decode(&bytes).unwrap_err();
             (error.offset, error.expected)
         };
-        assert_eq!(edited(&[(0, 9)]), (0, "version 2 expected, found 9".into()));
+        assert_eq!(edited(&[(0, 9)]), (0, "version 3 expected, found 9".into()));
         let count = "a number of partitions that a graph may have expected";
         assert_eq!(edited(&[(1, 0)]), (1, count.into()));
         // Other numbers of the key of the indexes, of the label of a group, and of the label that is scattered.

@@ -31,15 +31,11 @@ use crate::transaction::submission::{Submitter, stopped};
 use crate::transaction::vertex_ids::VertexIds;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::id::{EdgeId, LabelId, PartitionId, VertexId};
-use evergraph_graph::index::IndexDefinition;
-use evergraph_graph::owner::Owner;
+use evergraph_graph::id::{LabelId, PartitionId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::unknown_commit::UnknownCommit;
-use evergraph_storage::index::directory::{IndexDirectory, Indexed, Indexes};
-use evergraph_storage::index::property_index::{Completion as _, PropertyIndex};
+use evergraph_graph::wait_limit::WaitLimit;
 use evergraph_storage::io::clock::Clock;
-use evergraph_storage::sync::Mutex;
 use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 use std::fmt;
 use std::sync::Arc;
@@ -88,11 +84,10 @@ pub struct Coordinator<N> {
     own: Option<OwnPartitions>,
     clock: Arc<dyn Clock>,
     options: CoordinatorOptions,
+    salt: GraphSalt,
     ids: VertexIds,
     /// Transactions that have chosen a partition.
     chosen: AtomicU64,
-    /// The indexes of the catalogue that was used last.
-    indexes: Mutex<Option<(Arc<Catalogue>, Arc<IndexDirectory>)>>,
 }
 
 impl<N: CoordinatingNode> Coordinator<N> {
@@ -105,8 +100,8 @@ impl<N: CoordinatingNode> Coordinator<N> {
         clock: Arc<dyn Clock>,
         options: CoordinatorOptions,
     ) -> Self {
-        let (ids, chosen, indexes) = (VertexIds::default(), AtomicU64::new(0), Mutex::default());
-        Self { node, readers, tables, own: None, clock, options, ids, chosen, indexes }
+        let (salt, ids, chosen) = (tables.newest().salt(), VertexIds::default(), AtomicU64::new(0));
+        Self { node, readers, tables, own: None, clock, options, salt, ids, chosen }
     }
 
     /// Transactions read the partitions of the node in their own threads.
@@ -115,7 +110,7 @@ impl<N: CoordinatingNode> Coordinator<N> {
         Self { own: Some(own), ..self }
     }
 
-    /// Asks for `reader`, which begins at `moment`, as [`Coordinator::begin`] gives both.
+    /// Asks for `reader`, which begins at `moment`, as [`Coordinator::begin_at`] gives both.
     pub(crate) fn asker(&self, moment: &TablesMoment, reader: OpenReader) -> NodeAsker<N> {
         let asker = NodeAsker::new(self.node.clone(), reader, self.options.read_patience);
         match &self.own {
@@ -124,18 +119,11 @@ impl<N: CoordinatingNode> Coordinator<N> {
         }
     }
 
-    /// A snapshot to read at, and the tables there. The reader holds it.
-    ///
-    /// # Errors
-    /// Those of [`Coordinator::wait_for_moment`] and [`Coordinator::begin_at`].
-    pub(super) fn begin(&self, at: BeginAt) -> Result<(Arc<TablesMoment>, OpenReader)> {
-        self.begin_at(self.wait_for_moment(at)?)
-    }
-
     /// Waits until the node has applied what a snapshot has to show. The newest moment then.
     ///
     /// # Errors
-    /// `busy` if it has not applied as much in time; `io` if it has stopped, or the log cannot be asked.
+    /// `busy` if it has not applied as much in time; `cancelled` if the limit of the thread has ended before; `io` if it has
+    /// stopped, or the log cannot be asked.
     pub(crate) fn wait_for_moment(&self, at: BeginAt) -> Result<Arc<TablesMoment>> {
         let until = self.clock.now().saturating_add(self.options.patience);
         let least = match at {
@@ -143,7 +131,40 @@ impl<N: CoordinatingNode> Coordinator<N> {
             BeginAt::After(position) => position,
             BeginAt::Fresh => self.end_of_log(until)?,
         };
-        self.tables.wait_for(least, until, &*self.clock).map_err(not_applied)
+        let limit = WaitLimit::of_thread();
+        let waited = self.tables.wait_for(least, until, &*self.clock, &limit);
+        waited.map_err(|error| match error {
+            WaitError::TimedOut => limit.check().err().unwrap_or_else(|| not_applied(error)),
+            WaitError::Ended => not_applied(error),
+        })
+    }
+
+    /// The newest moment, once `holds` says so, or `at_most` so long afterwards.
+    ///
+    /// # Errors
+    /// `cancelled` if the limit of the thread has ended before; `io` if the node has stopped.
+    pub(crate) fn wait_for_tables(
+        &self,
+        at_most: Duration,
+        holds: &dyn Fn(&TablesMoment) -> bool,
+    ) -> Result<Arc<TablesMoment>> {
+        let (until, limit) = (self.clock.now().saturating_add(at_most), WaitLimit::of_thread());
+        loop {
+            let newest = self.tables.newest();
+            if holds(&newest) {
+                return Ok(newest);
+            }
+            let next = newest.seen().position.next();
+            match self.tables.wait_for(next, until, &*self.clock, &limit) {
+                Ok(_) if self.clock.now() < until => {}
+                Ok(newest) => return Ok(newest),
+                Err(WaitError::TimedOut) => {
+                    limit.check()?;
+                    return Ok(self.tables.newest());
+                }
+                Err(WaitError::Ended) => return Err(not_applied(WaitError::Ended)),
+            }
+        }
     }
 
     /// A snapshot to read at, of `moment` or a later one, and the tables there. The reader holds it. Waits for nothing: tables and
@@ -202,13 +223,14 @@ impl<N: CoordinatingNode> Coordinator<N> {
     /// Sees to it that a transaction of any node has committed or never will: its timestamp if it has.
     ///
     /// # Errors
-    /// As [`Submitter::cancel`].
-    pub fn cancel(&self, unknown: UnknownCommit) -> Result<Timestamp> {
-        self.submitter().cancel(unknown)
+    /// As [`Submitter::settle`].
+    pub fn settle(&self, unknown: UnknownCommit) -> Result<Timestamp> {
+        self.submitter().settle(unknown)
     }
 
     pub(crate) fn submitter(&self) -> Submitter<'_, N> {
-        Submitter { node: &self.node, clock: &*self.clock, patience: self.options.patience }
+        let (node, clock, patience) = (&self.node, &*self.clock, self.options.patience);
+        Submitter { node, clock, patience, salt: self.salt, limit: WaitLimit::of_thread() }
     }
 
     pub(crate) fn options(&self) -> &CoordinatorOptions {
@@ -247,32 +269,23 @@ impl<N: CoordinatingNode> Coordinator<N> {
         }
     }
 
-    /// The indexes of a catalogue, whose entries lie with the partitions.
-    pub(super) fn indexes_of(&self, catalogue: &Arc<Catalogue>) -> Arc<IndexDirectory> {
-        let mut known = self.indexes.lock();
-        if let Some((of, indexes)) = &*known
-            && Arc::ptr_eq(of, catalogue)
-        {
-            return Arc::clone(indexes);
-        }
-        let indexes = Arc::new(directory_of(catalogue));
-        *known = Some((Arc::clone(catalogue), Arc::clone(&indexes)));
-        indexes
-    }
-
     fn end_of_log(&self, until: Duration) -> Result<LogPosition> {
         let mut end = None;
-        self.submitter().call(until, || {
+        let submitter = self.submitter();
+        submitter.call(until, || {
             let (teller, waiter) = one_answer();
             end = Some(waiter);
             Box::new(move |node: &mut N, _: Duration| {
                 node.ask_for_end(Box::new(move |position| teller.tell(position)));
             })
         })?;
-        match end.map(|end| end.wait(until, &*self.clock)) {
+        match end.map(|end| end.wait(until, &*self.clock, &submitter.limit)) {
             Some(Waited::Came(Ok(position))) => Ok(position),
             Some(Waited::Came(Err(error))) => Err(Error::new(ErrorKind::Io, error.to_string())),
-            Some(Waited::TimedOut) => Err(Error::new(ErrorKind::Busy, "the log has not said where it ends")),
+            Some(Waited::TimedOut) => {
+                submitter.limit.check()?;
+                Err(Error::new(ErrorKind::Busy, "the log has not said where it ends"))
+            }
             Some(Waited::Never) | None => Err(stopped()),
         }
     }
@@ -320,24 +333,6 @@ fn name_touches(name: &NewName, salt: GraphSalt) -> Vec<KeyHash> {
         NewName::MetaKey(of) => Subject::MetaKey(*of),
     };
     [subject, Subject::Names].map(|subject| subject.hash(salt)).to_vec()
-}
-
-fn directory_of(catalogue: &Catalogue) -> IndexDirectory {
-    let mut indexes = Indexes::default();
-    for definition in catalogue.indexes() {
-        match definition.id.owner {
-            Owner::Label(_) => indexes.add(kept_elsewhere::<VertexId>(definition)),
-            Owner::EdgeType(_) => indexes.add(kept_elsewhere::<EdgeId>(definition)),
-        }
-    }
-    IndexDirectory::new(indexes)
-}
-
-/// An index of which this node has no entries.
-fn kept_elsewhere<I: Indexed>(definition: IndexDefinition) -> Arc<PropertyIndex<I>> {
-    let index = PropertyIndex::kept_by_engine(definition, Timestamp::ZERO, 0);
-    index.complete(Timestamp::ZERO);
-    Arc::new(index)
 }
 
 impl<N> fmt::Debug for Coordinator<N> {

@@ -1,8 +1,8 @@
 //! Transaction: what a coordinator does, from a snapshot to what became of its record.
 //!
 //! ```text
-//! coordinator ── begin at S ──> remote_transaction   reads S through a remote view, own writes above it
-//!      │                             │  watched_reads      what it has read
+//! coordinator ── begin at S ──> a transaction of the store   reads S through a remote view, own writes above it
+//!      │                             │  look_up_hashes        what it has looked up
 //!      │ names, rows                 v
 //!      │                        transaction_record   mutations, checks, touches, payloads
 //!      │                             │
@@ -10,8 +10,7 @@
 //! ```
 //!
 //! - [`coordinator`]: snapshots to begin at, names and vertex ids
-//! - [`remote_transaction`]: one transaction
-//! - [`look_up_hashes`], [`watched_reads`]: what a serialisable one has read
+//! - [`look_up_hashes`]: what a serialisable transaction has looked up, and all that it has read as checks
 //! - [`transaction_record`]: from buffered writes to what is appended
 //! - [`submission`]: appends it, and waits
 //! - [`vertex_ids`]: ids that the log has given
@@ -22,8 +21,6 @@
 pub mod coordinator;
 pub mod look_up_hashes;
 pub mod one_answer;
-pub mod remote_transaction;
 pub mod submission;
 pub mod transaction_record;
 pub mod vertex_ids;
-pub mod watched_reads;

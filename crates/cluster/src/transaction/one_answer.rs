@@ -1,5 +1,6 @@
-//! One answer: a thread waits for what another one tells once, or for the end of its patience.
+//! One answer: a thread waits for what another one tells once, or for the end of its patience, or of its limit.
 
+use evergraph_graph::wait_limit::WaitLimit;
 use evergraph_storage::io::clock::Clock;
 use evergraph_storage::sync::{Condvar, Mutex};
 use std::sync::Arc;
@@ -24,7 +25,7 @@ pub enum Waited<T> {
     Came(T),
     /// Nobody will tell it.
     Never,
-    /// It has not come in time. It may still come.
+    /// It has not come in time, or the limit has ended. It may still come.
     TimedOut,
 }
 
@@ -85,8 +86,9 @@ impl<T> AnswerWaiter<T> {
         }
     }
 
-    /// Waits until `clock` says `until`, at most. After [`Waited::TimedOut`] it may be asked again.
-    pub fn wait(&self, until: Duration, clock: &dyn Clock) -> Waited<T> {
+    /// Waits until `clock` says `until`, at most, and no longer than `limit` lasts. After [`Waited::TimedOut`] it may be asked
+    /// again.
+    pub fn wait(&self, until: Duration, clock: &dyn Clock, limit: &WaitLimit) -> Waited<T> {
         let mut state = self.shared.state.lock();
         loop {
             match std::mem::replace(&mut *state, AnswerState::Over) {
@@ -95,10 +97,10 @@ impl<T> AnswerWaiter<T> {
                 AnswerState::Missing => *state = AnswerState::Missing,
             }
             let left = until.saturating_sub(clock.now());
-            if left.is_zero() {
+            if left.is_zero() || limit.has_ended() {
                 return Waited::TimedOut;
             }
-            (state, _) = self.shared.news.wait_timeout(state, left);
+            (state, _) = self.shared.news.wait_timeout(state, limit.until_next_look(left));
         }
     }
 }
@@ -106,12 +108,13 @@ impl<T> AnswerWaiter<T> {
 /// Lets `time` pass.
 pub fn pause(time: Duration, clock: &dyn Clock) {
     let (_silent, waiter) = one_answer::<()>();
-    let _ = waiter.wait(clock.now().saturating_add(time), clock);
+    let _ = waiter.wait(clock.now().saturating_add(time), clock, &WaitLimit::default());
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evergraph_graph::cancel::CancelFlag;
     use evergraph_storage::io::clock::{ManualClock, SystemClock};
     use evergraph_storage::sync::thread::spawn;
 
@@ -120,14 +123,15 @@ mod tests {
     #[test]
     fn an_answer_comes_once_never_or_too_late() {
         let clock = ManualClock::new(0);
+        let endless = WaitLimit::default();
         let (teller, waiter) = one_answer();
-        assert_eq!(waiter.wait(Duration::ZERO, &clock), Waited::TimedOut);
+        assert_eq!(waiter.wait(Duration::ZERO, &clock, &endless), Waited::TimedOut);
         teller.tell(7);
-        assert_eq!(waiter.wait(Duration::ZERO, &clock), Waited::Came(7));
-        assert_eq!(waiter.wait(LONG, &clock), Waited::Never);
+        assert_eq!(waiter.wait(Duration::ZERO, &clock, &endless), Waited::Came(7));
+        assert_eq!(waiter.wait(LONG, &clock, &endless), Waited::Never);
         let (teller, waiter) = one_answer::<u8>();
         drop(teller);
-        assert_eq!(waiter.wait(LONG, &clock), Waited::Never);
+        assert_eq!(waiter.wait(LONG, &clock, &endless), Waited::Never);
     }
 
     #[test]
@@ -142,9 +146,22 @@ mod tests {
             })
             .expect("there is a thread");
             let expected = if is_told { Waited::Came(1) } else { Waited::Never };
-            assert_eq!(waiter.wait(LONG, &clock), expected);
+            assert_eq!(waiter.wait(LONG, &clock, &WaitLimit::default()), expected);
             telling.join().expect("it only tells");
         }
         pause(Duration::from_millis(1), &clock);
+    }
+
+    #[test]
+    fn a_wait_ends_with_its_limit() {
+        let (clock, flag) = (SystemClock::new(), CancelFlag::default());
+        let (teller, waiter) = one_answer::<u8>();
+        let limit = WaitLimit::default().and(flag.clone());
+        let waiting = spawn("waits", move || {
+            assert_eq!(waiter.wait(LONG, &clock, &limit), Waited::TimedOut);
+        });
+        flag.cancel();
+        waiting.expect("there is a thread").join().expect("it ends with its limit");
+        drop(teller);
     }
 }

@@ -5,7 +5,7 @@
 //!                     │ no
 //!                     v
 //!                 parts, if it is large ── all kept ──> record ── applied here ──> committed, or why not
-//!                                                         │ nothing in time
+//!                                                         │ nothing in time, or whoever waits must end
 //!                                                         v
 //!                                                       cancel ── applied here ──> committed, or never will
 //!                                                         │ nothing in time, or the node has stopped
@@ -14,6 +14,7 @@
 //! ```
 
 use crate::certification::outcome::{CancelAnswer, Outcome, PayloadProblem, Refusal};
+use crate::key_hash::graph_salt::GraphSalt;
 use crate::log::packer::PushError;
 use crate::node::node_loop::NodePushError;
 use crate::node::node_thread::{CallError, NodeHandle};
@@ -27,6 +28,7 @@ use crate::transaction::one_answer::{AnswerWaiter, Waited, one_answer, pause};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::unknown_commit::UnknownCommit;
+use evergraph_graph::wait_limit::WaitLimit;
 use evergraph_storage::io::clock::Clock;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -38,6 +40,10 @@ const PARTS_UNDER_WAY: usize = 8;
 /// How long to wait before something is handed to a node again that had no room for it.
 const FULL_WAIT: Duration = Duration::from_millis(1);
 
+/// How long whoever must end still waits for what becomes of its record: the log mostly answers within a few milliseconds, and
+/// an outcome that is known is worth more than a second.
+const ENDING_WAIT: Duration = Duration::from_secs(1);
+
 /// Sends through a node. Made for each use.
 pub struct Submitter<'a, N> {
     /// The node.
@@ -46,16 +52,22 @@ pub struct Submitter<'a, N> {
     pub clock: &'a dyn Clock,
     /// How long the log may take; a cancel again as long.
     pub patience: Duration,
+    /// The graph's: names of transactions are proved by it.
+    pub salt: GraphSalt,
+    /// Ends every wait before that, but for the one for what became of a transaction that was sent.
+    pub limit: WaitLimit,
 }
 
 impl<N: CoordinatingNode> Submitter<'_, N> {
     /// Appends a transaction that reads at `since`, and waits. Its timestamp, once this node has applied it.
     ///
     /// # Errors
-    /// `conflict` if it did not and never will commit, and may be run again. `busy` if it was not sent. `invalid` for what no
-    /// node can install. `unknown`, with an [`UnknownCommit`] as its cause, if nobody knows: [`Submitter::cancel`] of any node
+    /// `conflict` if it did not and never will commit, and may be run again. `busy` if it was not sent. `cancelled` if the limit
+    /// has ended, and it did not and never will commit. `invalid` for what no
+    /// node can install. `unknown`, with an [`UnknownCommit`] as its cause, if nobody knows: [`Submitter::settle`] of any node
     /// can be asked, as long as the log is remembered. `io` if it did not commit, since the node has stopped or must start again.
     pub fn submit(&self, since: Timestamp, part: TransactionPart) -> Result<Timestamp> {
+        self.limit.check()?;
         let until = self.clock.now().saturating_add(self.patience);
         let part = self.check_ahead(since, part)?;
         let mut ahead = parts(part);
@@ -63,13 +75,21 @@ impl<N: CoordinatingNode> Submitter<'_, N> {
         let (count, reserved) = (ahead.len() as u16, self.send_ahead(until, ahead)?);
         let body = RecordBody::Transaction { since, parts: count, last };
         let (id, decision) = self.push(until, body, reserved)?;
-        match decision.wait(until, self.clock) {
+        match decision.wait(until, self.clock, &self.limit) {
             Waited::Came(record) => of_result(record),
-            Waited::Never => Err(id.unknown_commit(since).into()),
+            Waited::Never => Err(id.unknown_commit(since, self.salt).into()),
             Waited::TimedOut => {
-                let cancelled = self.cancel(id.unknown_commit(since));
+                let patience = if self.limit.has_ended() { ENDING_WAIT } else { self.patience };
+                let ending = Submitter { limit: WaitLimit::default(), patience, ..*self };
+                let settled = ending.settle(id.unknown_commit(since, self.salt));
                 self.forget(id);
-                cancelled
+                match settled {
+                    // Whoever must end does not run it again.
+                    Err(conflict) if conflict.is_conflict() => {
+                        Err(self.limit.check().err().unwrap_or(conflict))
+                    }
+                    settled => settled,
+                }
             }
         }
     }
@@ -77,12 +97,19 @@ impl<N: CoordinatingNode> Submitter<'_, N> {
     /// Sees to it that a transaction has committed or never will: its timestamp if it has.
     ///
     /// # Errors
-    /// `conflict` if it did not commit, and never will. `unknown`, with the same cause, if that is still not known.
-    pub fn cancel(&self, unknown: UnknownCommit) -> Result<Timestamp> {
+    /// `conflict` if it did not commit, and never will. `unknown`, with the same cause, if that is still not known. `invalid` if it
+    /// is not the name of a transaction, but made up.
+    pub fn settle(&self, unknown: UnknownCommit) -> Result<Timestamp> {
+        let Some(of) = RecordId::of_unknown(unknown, self.salt) else {
+            let text = format!(
+                "no node of this cluster has named a transaction {unknown}: settle what a commit returned"
+            );
+            return Err(Error::invalid(text));
+        };
         let until = self.clock.now().saturating_add(self.patience);
-        let body = RecordBody::Cancel { of: RecordId::of_unknown(unknown), since: unknown.since };
+        let body = RecordBody::Cancel { of, since: unknown.since };
         let Ok((id, decision)) = self.push(until, body, None) else { return Err(unknown.into()) };
-        let waited = decision.wait(until, self.clock);
+        let waited = decision.wait(until, self.clock, &self.limit);
         self.forget(id);
         match waited {
             Waited::Came(AppliedRecord { result: RecordResult::Cancel(answer), .. }) => match answer {
@@ -97,15 +124,18 @@ impl<N: CoordinatingNode> Submitter<'_, N> {
     /// Appends a record that is no transaction, and waits until this node has applied it.
     ///
     /// # Errors
-    /// `busy` if it was not sent, or nothing came of it in time: it may still come; `io` if the node has stopped.
+    /// `busy` if it was not sent, or nothing came of it in time: it may still come; `cancelled` likewise, if the limit has ended;
+    /// `io` if the node has stopped.
     pub fn ask(&self, body: RecordBody) -> Result<RecordResult> {
+        self.limit.check()?;
         let until = self.clock.now().saturating_add(self.patience);
         let (id, decision) = self.push(until, body, None)?;
-        match decision.wait(until, self.clock) {
+        match decision.wait(until, self.clock, &self.limit) {
             Waited::Came(record) => Ok(record.result),
             Waited::Never => Err(stopped()),
             Waited::TimedOut => {
                 self.forget(id);
+                self.limit.check()?;
                 Err(Error::new(ErrorKind::Busy, "the log has not answered in time: try again in a moment"))
             }
         }
@@ -114,7 +144,7 @@ impl<N: CoordinatingNode> Submitter<'_, N> {
     /// Does something with the node and waits for its answer; tries again while the node has no room for calls.
     ///
     /// # Errors
-    /// `busy` if it has none until `until`; `io` if it has stopped.
+    /// `busy` if it has none until `until`; `cancelled` if it has none until the limit ends; `io` if it has stopped.
     pub(super) fn call<T: Send + 'static>(
         &self,
         until: Duration,
@@ -125,7 +155,10 @@ impl<N: CoordinatingNode> Submitter<'_, N> {
             let called = call();
             match self.node.call(move |node, now| teller.tell(called(node, now))) {
                 Ok(()) => return waiter.wait_long().ok_or_else(stopped),
-                Err(CallError::Full) if self.clock.now() < until => pause(FULL_WAIT, self.clock),
+                Err(CallError::Full) if self.clock.now() < until => {
+                    self.limit.check()?;
+                    pause(FULL_WAIT, self.clock);
+                }
                 Err(CallError::Full) => return Err(busy()),
                 Err(CallError::Ended) => return Err(stopped()),
             }
@@ -174,7 +207,7 @@ impl<N: CoordinatingNode> Submitter<'_, N> {
         part: Option<(RecordId, AnswerWaiter<AppliedRecord>)>,
     ) -> Result<()> {
         let Some((id, decision)) = part else { return Ok(()) };
-        match decision.wait(until, self.clock) {
+        match decision.wait(until, self.clock, &self.limit) {
             Waited::Came(AppliedRecord { result: RecordResult::PartKept, .. }) => Ok(()),
             Waited::Came(AppliedRecord { result: RecordResult::Refused(refusal), .. }) => {
                 Err(refused(refusal))
@@ -185,6 +218,7 @@ impl<N: CoordinatingNode> Submitter<'_, N> {
             Waited::Never => Err(stopped()),
             Waited::TimedOut => {
                 self.forget(id);
+                self.limit.check()?;
                 Err(busy())
             }
         }
@@ -216,6 +250,7 @@ impl<N: CoordinatingNode> Submitter<'_, N> {
             match (pushed, decision) {
                 (Ok(id), Some(decision)) => return Ok((id, decision)),
                 (Err(NodePushError::Packer(PushError::Full)), _) if self.clock.now() < until => {
+                    self.limit.check()?;
                     pause(FULL_WAIT, self.clock);
                 }
                 (Err(error), _) => return Err(not_sent(&error)),

@@ -61,7 +61,9 @@ impl SnapshotFacts for RecordFacts<'_> {
 
     fn indexes(&self, owner: Owner, key: KeyId, visit: &mut dyn FnMut(IndexId)) {
         let ready = self.moment.catalogue().indexes();
-        let all = ready.chain(self.moment.builds().iter().copied()).map(|index| index.id);
+        // A value enters one that is filled before it is unique in both lists: it is touched once all the same.
+        let all =
+            ready.chain(self.moment.builds().iter().map(|build| build.definition)).map(|index| index.id);
         all.filter(|id| id.owner == owner && id.key == key).for_each(visit);
     }
 
@@ -125,7 +127,6 @@ fn learn_joins(facts: &RecordFacts<'_>, schema: &mut SchemaWrites) -> Result<()>
 
 /// Nobody else may enter the same values of unique properties.
 fn add_unique_values(checks: &mut Checks, mutations: &[Mutation], facts: &RecordFacts<'_>) -> Result<()> {
-    let catalogue = facts.moment.catalogue();
     for mutation in mutations {
         let (item, owner, properties) = match mutation {
             Mutation::InsertVertex { vertex, label, properties } => {
@@ -143,8 +144,11 @@ fn add_unique_values(checks: &mut Checks, mutations: &[Mutation], facts: &Record
         };
         for (key, value) in properties.as_slice() {
             let Some(value) = value else { continue };
-            for index in catalogue.indexes_on(owner, *key).filter(|index| index.unique) {
-                checks.add_value(index.id, &index.id.entry_value(item, Cow::Borrowed(value)));
+            // One that is being made unique is in the catalogue already.
+            for index in facts.moment.catalogue().indexes_on(owner, *key) {
+                if facts.moment.is_unique(index.id) {
+                    checks.add_value(index.id, &index.id.entry_value(item, Cow::Borrowed(value)));
+                }
             }
         }
     }

@@ -113,7 +113,7 @@ impl Machine {
         self.node.step(now, &mut applied).map_err(|error| error.to_string())?;
         for event in applied {
             if let NodeEvent::Applied(message) = event {
-                self.peers.applied(message.seen);
+                self.peers.applied(message.seen, message.bytes);
             }
         }
         self.peers.work_mut().now = now;
@@ -128,6 +128,7 @@ impl Machine {
                     ended.push(EndedAsk { ask, outcome });
                 }
                 PeerEvent::OtherLog { .. } => return Err("there is one log".to_owned()),
+                PeerEvent::LeftBehind(node) => return Err(format!("node {} is left behind", node.0)),
             }
         }
         let asks = &self.asks;

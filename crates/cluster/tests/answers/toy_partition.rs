@@ -6,6 +6,7 @@ use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::node::partition_store::{Installed, PartitionStore};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::KeyId;
+use evergraph_graph::index::IndexId;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
@@ -88,8 +89,14 @@ impl ToyPartition {
 }
 
 impl PartitionStore for ToyPartition {
+    type PendingSync = ();
+
     fn installed(&self) -> Installed {
         self.state.borrow().installed
+    }
+
+    fn has_filled(&self, _: IndexId) -> bool {
+        true
     }
 
     fn apply(&mut self, timestamp: Timestamp, mutations: Vec<Mutation>, seen: &SeenLog) -> Result<()> {
@@ -104,7 +111,5 @@ impl PartitionStore for ToyPartition {
         Ok(())
     }
 
-    fn checkpoint(&mut self) -> Result<()> {
-        Ok(())
-    }
+    fn begin_sync(&self) {}
 }

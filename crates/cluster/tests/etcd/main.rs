@@ -5,6 +5,8 @@
 mod appends;
 mod certificates;
 mod end_to_end;
+#[path = "../../../../tests/src/etcd.rs"]
+mod etcd;
 mod failures;
 mod http;
 mod members;

@@ -1,34 +1,16 @@
 //! Members of etcd of one test's own: made, started, killed, stopped, started again, and removed when the test is over.
 
+use crate::etcd::{self, RunningMember};
 use crate::http;
 use crate::skips::skip;
 use crate::test_log::{TestLog, wait_until};
 use evergraph_cluster::log::etcd::options::{EtcdEndpoint, EtcdOptions};
 use evergraph_storage::sync::{Mutex, MutexGuard};
 use rustix::process::{Pid, Signal, kill_process};
-use std::env;
-use std::fs::{self, OpenOptions};
-use std::net::TcpListener;
-use std::os::unix::process::CommandExt as _;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 use tempfile::TempDir;
-
-const HOW_TO_INSTALL: &str = "the program etcd is not here: install version 3.4 or newer, on Debian and Ubuntu by \
-    `apt install etcd-server`, or name it by EVERGRAPH_ETCD";
-
-/// Kills the process `$1` when its input ends: when the process of the tests ends, however that is.
-const GUARDIAN: &str = "trap '' INT TERM HUP; cat >/dev/null; kill -KILL \"$1\"";
-
-/// Settings of every member: few messages in memory, and a quota that no test but one reaches.
-const SETTINGS: [&str; 5] = [
-    "--snapshot-count=2000",
-    "--quota-backend-bytes=268435456",
-    "--logger=zap",
-    "--log-outputs=stderr",
-    "--bcrypt-cost=4",
-];
 
 /// The test that has members: each takes memory and disk, and all of them together would hold up each other's
 /// elections.
@@ -41,7 +23,7 @@ pub struct MemberOptions<'a> {
     /// Whether they are one cluster, or one each.
     pub clusters: Clusters,
     pub scheme: &'a str,
-    /// Beside [`SETTINGS`], of which they replace those of the same name.
+    /// Beside [`etcd::SETTINGS`], of which they replace those of the same name.
     pub flags: &'a [String],
 }
 
@@ -63,12 +45,7 @@ struct Member {
     port: u16,
     folder: PathBuf,
     arguments: Vec<String>,
-    running: Option<Running>,
-}
-
-struct Running {
-    process: Child,
-    guardian: Child,
+    running: Option<RunningMember>,
 }
 
 impl Members {
@@ -79,8 +56,8 @@ impl Members {
 
     /// Members with options. Those with TLS are not waited for.
     pub fn start_with(options: &MemberOptions<'_>) -> Option<Self> {
-        let Some(program) = program() else {
-            skip(HOW_TO_INSTALL);
+        let Some(program) = etcd::program() else {
+            skip(etcd::HOW_TO_INSTALL);
             return None;
         };
         let turn = TURN.lock();
@@ -97,7 +74,7 @@ impl Members {
 
     fn on_free_ports(options: &MemberOptions<'_>, program: &Path) -> Self {
         let folder = tempfile::Builder::new().prefix("evergraph-etcd-").tempdir().unwrap();
-        let ports = free_ports(2 * options.count);
+        let ports = etcd::free_ports(2 * options.count);
         let (clients, peers) = ports.split_at(options.count);
         let peer_url = |at: usize| format!("http://127.0.0.1:{}", peers[at]);
         let named = |at: usize| format!("m{at}={}", peer_url(at));
@@ -106,19 +83,11 @@ impl Members {
             let cluster = if options.clusters == Clusters::One { all.join(",") } else { named(at) };
             let url = format!("{}://127.0.0.1:{}", options.scheme, clients[at]);
             let data = folder.path().join(format!("m{at}"));
-            let mut arguments = vec![
-                format!("--name=m{at}"),
-                format!("--data-dir={}", data.display()),
-                format!("--listen-client-urls={url}"),
-                format!("--advertise-client-urls={url}"),
-                format!("--listen-peer-urls={}", peer_url(at)),
-                format!("--initial-advertise-peer-urls={}", peer_url(at)),
-                format!("--initial-cluster={cluster}"),
-                format!("--initial-cluster-token=evergraph-test-{}", peers[0]),
-            ];
+            let mut arguments = etcd::member_flags(&format!("m{at}"), &data, &url, &peer_url(at), &cluster);
+            arguments.push(format!("--initial-cluster-token=evergraph-test-{}", peers[0]));
             let name = |setting: &str| setting.split('=').next().map(str::to_owned);
             let is_replaced = |setting: &str| options.flags.iter().any(|flag| name(flag) == name(setting));
-            let kept = SETTINGS.iter().filter(|setting| !is_replaced(setting));
+            let kept = etcd::SETTINGS.iter().filter(|setting| !is_replaced(setting));
             arguments.extend(kept.map(|setting| (*setting).to_owned()));
             arguments.extend_from_slice(options.flags);
             Member { url, port: clients[at], folder: data, arguments, running: None }
@@ -173,7 +142,7 @@ impl Members {
 
     /// Starts a member that was killed, and waits until it serves.
     pub fn start_again(&mut self, at: usize) {
-        let program = program().expect("it was found before");
+        let program = etcd::program().expect("it was found before");
         self.members[at].run(&program);
         self.wait(at);
     }
@@ -240,58 +209,17 @@ impl Member {
     }
 
     fn run(&mut self, program: &Path) {
-        let output = || OpenOptions::new().create(true).append(true).open(self.log_path()).unwrap();
-        let mut command = Command::new(program);
-        // Without variables that set what flags leave open. Ctrl-C at a terminal is for the tests, which end it
-        // themselves.
-        command.args(&self.arguments).env_clear().process_group(0);
-        command.stdin(Stdio::null()).stdout(output()).stderr(output());
-        let process = command.spawn().unwrap();
-        let guardian = Command::new("sh")
-            .args(["-c", GUARDIAN, "guardian", &process.id().to_string()])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .process_group(0)
-            .spawn()
-            .unwrap();
-        self.running = Some(Running { process, guardian });
+        self.running = Some(RunningMember::start(program, &self.arguments, &self.log_path()));
     }
 
     fn kill(&mut self) {
-        if let Some(Running { mut process, mut guardian }) = self.running.take() {
-            // The guardian first: later the number may be another process'.
-            for process in [&mut guardian, &mut process] {
-                process.kill().unwrap();
-                process.wait().unwrap();
-            }
-        }
+        drop(self.running.take());
     }
 
     fn signal(&self, signal: Signal) {
         let running = self.running.as_ref().expect("it runs");
         kill_process(Pid::from_child(&running.process), signal).unwrap();
     }
-}
-
-impl Drop for Member {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
-
-fn program() -> Option<PathBuf> {
-    if let Some(named) = env::var_os("EVERGRAPH_ETCD") {
-        return Some(named.into());
-    }
-    let path = env::var_os("PATH")?;
-    env::split_paths(&path).map(|folder| folder.join("etcd")).find(|program| program.is_file())
-}
-
-fn free_ports(count: usize) -> Vec<u16> {
-    // All at once, so that they differ.
-    let bound: Vec<_> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-    bound.iter().map(|listener| listener.local_addr().unwrap().port()).collect()
 }
 
 fn copy_folder(from: &Path, to: &Path) {

@@ -13,6 +13,8 @@ pub struct Fuse {
     blows_at: Rc<Cell<Option<u64>>>,
     /// The step that finds no room, and how often yet; how often it found none.
     full: Rc<Cell<(u64, u32)>>,
+    /// Whether that may be a step in place, too.
+    is_full_in_place: bool,
     refused: Rc<Cell<u32>>,
 }
 
@@ -20,12 +22,18 @@ impl Fuse {
     /// Power that fails before a step; or never.
     pub fn new(blows_at: Option<u64>) -> Self {
         let blows_at = Rc::new(Cell::new(blows_at));
-        Self { taken: Rc::default(), blows_at, full: Rc::default(), refused: Rc::default() }
+        let (taken, full, refused) = (Rc::default(), Rc::default(), Rc::default());
+        Self { taken, blows_at, full, is_full_in_place: false, refused }
     }
 
     /// Power that does not fail; but there is no room for the step with this number, so many times.
     pub fn full(at: u64, times: u32) -> Self {
         Self { full: Rc::new(Cell::new((at, times))), ..Self::new(None) }
+    }
+
+    /// The same, whether the step needs room or not.
+    pub fn full_in_place(at: u64, times: u32) -> Self {
+        Self { is_full_in_place: true, ..Self::full(at, times) }
     }
 
     /// Takes a step that needs room.
@@ -39,14 +47,18 @@ impl Fuse {
             self.refused.set(self.refused.get() + 1);
             return Err(Error::new(ErrorKind::Limit, "the log's disk is full"));
         }
-        self.step_in_place()
+        self.take()
     }
 
     /// Takes a step that needs no room.
     ///
     /// # Errors
-    /// If the power has failed.
+    /// As [`Fuse::step`], if steps in place fail by that.
     pub fn step_in_place(&self) -> Result<()> {
+        if self.is_full_in_place { self.step() } else { self.take() }
+    }
+
+    fn take(&self) -> Result<()> {
         if self.has_blown() {
             return Err(Error::new(ErrorKind::Io, "the power failed"));
         }

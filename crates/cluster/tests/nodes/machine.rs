@@ -3,13 +3,16 @@
 use crate::fuse::Fuse;
 use crate::node_log::NodeLog;
 use crate::script::{NODE, SALT, Script, first_state, partitions};
-use crate::toy_partition::{SharedToyFile, ToyPartition};
+use crate::toy_partition::{SharedToyFile, ToyPartition, ToySync};
 use evergraph_cluster::log::memory::{LogFaults, MemoryLog, MemoryLogClient};
 use evergraph_cluster::log::packer::PackerLimits;
 use evergraph_cluster::log::shared_log::{AppendId, SharedLog};
 use evergraph_cluster::log_position::LogPosition;
-use evergraph_cluster::node::apply::{Applier, SaveError};
+use evergraph_cluster::node::apply::{Applier, HELD_BYTES_MAX};
 use evergraph_cluster::node::checkpoint;
+use evergraph_cluster::node::checkpoint_steps::{
+    BegunCheckpoint, SaveError, SyncedCheckpoint, WrittenCheckpoint,
+};
 use evergraph_cluster::node::incarnation::{NodeStart, count_start};
 use evergraph_cluster::node::kept_partition::PartitionEvent;
 use evergraph_cluster::node::node_loop::{NodeError, NodeEvent, NodeLoop};
@@ -47,6 +50,34 @@ pub enum Crash {
     OnDisk(u64),
     /// None: but the step with this number finds no room the first times.
     Full(u64),
+    /// None: but the change with this number of the node's directory, from 1, and the others of the same checkpoint fail.
+    DiskFull(u64),
+}
+
+/// So many steps of checkpoints come after the message with this number.
+pub type Schedule = fn(usize, &mut SeededChance) -> u64;
+
+/// Some messages between any two steps of a checkpoint, or none; more than are read again between the beginnings of two, and
+/// between a beginning and its end.
+pub fn spread(number: usize, _: &mut SeededChance) -> u64 {
+    match number {
+        0..=3 | 20 | 30 | 38 | 39 | 42.. => 1,
+        40 | 41 => 4,
+        _ => 0,
+    }
+}
+
+/// Any number.
+pub fn random(_: usize, chance: &mut SeededChance) -> u64 {
+    chance.below(6)
+}
+
+/// A checkpoint between two of its steps.
+enum UnderWay {
+    Nothing,
+    Begun(BegunCheckpoint<ToySync>),
+    Synced(SyncedCheckpoint<ToySync>),
+    Written(WrittenCheckpoint),
 }
 
 /// What came of a plan.
@@ -57,6 +88,10 @@ pub struct Outcome {
     pub steps: u64,
     /// Times that a partition found no room for a commit.
     pub stalls: usize,
+    /// Checkpoints that were written.
+    pub checkpoints: usize,
+    /// Checkpoints that failed without a crash.
+    pub failures: usize,
 }
 
 /// A log, and a node that reads it.
@@ -71,6 +106,10 @@ pub struct Machine {
     files: BTreeMap<PartitionId, SharedToyFile>,
     /// Of partitions whose disks fail apart from the others.
     pub fuses: BTreeMap<PartitionId, Fuse>,
+    /// Bytes of messages for which a checkpoint waits for a partition that has failed.
+    pub held_bytes_max: u64,
+    /// A partition whose files cannot be read.
+    pub left_out: Option<PartitionId>,
 }
 
 pub fn own(partition: PartitionId) -> OwnGroups {
@@ -95,6 +134,8 @@ impl Machine {
             directory: MemoryDirectory::new("node"),
             files,
             fuses: BTreeMap::new(),
+            held_bytes_max: HELD_BYTES_MAX,
+            left_out: None,
         }
     }
 
@@ -135,9 +176,10 @@ impl Machine {
         let counted = count_start(&self.directory, NODE, &mut self.random);
         let start = counted.map_err(|error| error.to_string())?;
         let state = checkpoint::read(&self.directory, SALT).map_err(|error| error.to_string())?;
-        let applier = Applier::new(state.unwrap_or_else(first_state));
+        let applier = Applier::new(state.unwrap_or_else(first_state)).holding_at_most(self.held_bytes_max);
         let mut node = NodeLoop::new(start, "node-1:2".into(), PackerLimits::default(), applier, log);
-        for (partition, file) in &self.files {
+        for (partition, file) in self.files.iter().filter(|(partition, _)| self.left_out != Some(**partition))
+        {
             let fuse = self.fuses.get(partition).unwrap_or(fuse);
             let store = ToyPartition::open(own(*partition), file, fuse);
             node.keep(*partition, store).map_err(|error| error.to_string())?;
@@ -189,11 +231,15 @@ impl Machine {
     /// # Errors
     /// Why there is none.
     pub fn checkpoint(&self, node: &mut ToyNode, fails_at: Option<u64>) -> Result<(), SaveError> {
+        node.checkpoint(&self.failing(fails_at))
+    }
+
+    fn failing(&self, fails_at: Option<u64>) -> FailingDirectory {
         let failing = FailingDirectory::new(Arc::new(self.directory.clone()));
         if let Some(nth) = fails_at {
-            failing.plan(Fault::any_change(ErrorKind::Other).nth(nth).lasting());
+            failing.plan(Fault::any_change(ErrorKind::StorageFull).nth(nth).lasting());
         }
-        node.checkpoint(&failing)
+        failing
     }
 
     /// The log loses what the node does not need any more.
@@ -211,17 +257,16 @@ impl Machine {
         self.files.values().for_each(|file| file.borrow_mut().cut_power(chance));
     }
 
-    /// Appends the script, message by message, to a node that crashes as planned, makes a checkpoint after each third message,
-    /// trims the log as far as that allows, and starts anew after each crash. Compares what comes of it.
+    /// Appends the script, message by message, to a node that crashes as planned, makes checkpoints by a schedule, trims the log
+    /// after each message as far as they allow, and starts anew after each crash. Compares what comes of it.
     ///
     /// # Errors
     /// What is wrong.
-    pub fn run(mut self, script: &Script, plan: &[Crash]) -> Result<Outcome, String> {
+    pub fn run(mut self, script: &Script, plan: &[Crash], schedule: Schedule) -> Result<Outcome, String> {
         let mut plan = plan.iter().copied();
         let mut outcome = Outcome::default();
-        let crash = plan.next();
-        let (mut fuse, mut disk) = (fuse_of(crash), disk_of(crash));
-        let mut node = self.start(&fuse)?;
+        let mut life = Life::new(plan.next());
+        let mut node = self.start(&life.fuse)?;
         let mut waiting = script.messages.iter().enumerate();
         let mut next = waiting.next();
         while let Some((number, bytes)) = next {
@@ -232,43 +277,71 @@ impl Machine {
             let is_stall =
                 |event: &&NodeEvent| matches!(event, NodeEvent::Partition(PartitionEvent::Stalled { .. }));
             outcome.stalls += events.iter().filter(is_stall).count();
-            let mut has_crashed = fuse.has_blown();
-            if !has_crashed {
+            if !life.fuse.has_blown() {
                 is_sound(&node)?;
-                if (number + 1).is_multiple_of(3) {
-                    has_crashed = self.save(&mut node, &mut disk, &fuse)?;
+                for _ in 0..schedule(number, &mut self.chance) {
+                    self.step_checkpoint(&mut node, &mut life, &mut outcome)?;
                 }
+                self.trim(&node);
             }
-            if has_crashed {
+            if life.has_crashed || life.fuse.has_blown() {
                 outcome.crashes += 1;
                 self.cut_power();
-                let crash = plan.next();
-                (fuse, disk) = (fuse_of(crash), disk_of(crash));
-                node = self.start(&fuse)?;
+                life = Life::new(plan.next());
+                node = self.start(&life.fuse)?;
             } else {
                 next = waiting.next();
             }
         }
-        outcome.steps = fuse.taken();
-        fuse.mend();
+        outcome.steps = life.fuse.taken();
+        life.fuse.mend();
         self.compare(node, script)?;
         Ok(outcome)
     }
 
-    /// Makes a checkpoint, and trims the log. Whether the power failed meanwhile.
-    fn save(&mut self, node: &mut ToyNode, disk: &mut Option<u64>, fuse: &Fuse) -> Result<bool, String> {
-        match self.checkpoint(node, *disk) {
-            Ok(()) => {
-                *disk = disk.map(|nth| nth - CHANGES_OF_A_CHECKPOINT);
-                self.trim(node);
-                Ok(false)
-            }
-            Err(SaveError::State(_)) if disk.is_some() => Ok(true),
-            Err(SaveError::Store(_) | SaveError::Failed { .. }) if fuse.has_blown() => Ok(true),
-            // It has room some time.
-            Err(SaveError::Stalled { .. }) => self.save(node, disk, fuse),
-            Err(error) => Err(error.to_string()),
+    /// Takes the next step of a checkpoint, unless the power has failed.
+    ///
+    /// # Errors
+    /// If it fails, and nothing was planned that explains it.
+    fn step_checkpoint(
+        &self,
+        node: &mut ToyNode,
+        life: &mut Life,
+        outcome: &mut Outcome,
+    ) -> Result<(), String> {
+        if life.has_crashed {
+            return Ok(());
         }
+        let stepped = match std::mem::replace(&mut life.under_way, UnderWay::Nothing) {
+            UnderWay::Nothing => node.begin_checkpoint().map(UnderWay::Begun),
+            UnderWay::Begun(begun) => begun.sync_partitions().map(UnderWay::Synced),
+            UnderWay::Synced(synced) => {
+                let written = synced.write(&self.failing(life.disk_fails_at));
+                let left = life.disk_fails_at.and_then(|nth| nth.checked_sub(CHANGES_OF_A_CHECKPOINT));
+                life.disk_fails_at = left.filter(|nth| *nth > 0);
+                outcome.checkpoints += usize::from(written.is_ok());
+                written.map(UnderWay::Written)
+            }
+            UnderWay::Written(written) => {
+                node.end_checkpoint(written);
+                Ok(UnderWay::Nothing)
+            }
+        };
+        let error = match stepped {
+            Ok(under_way) => {
+                life.under_way = under_way;
+                return Ok(());
+            }
+            Err(error) => error,
+        };
+        match (&error, life.crash) {
+            _ if life.fuse.has_blown() => life.has_crashed = true,
+            (SaveError::State(_), Some(Crash::OnDisk(_))) => life.has_crashed = true,
+            (SaveError::State(_), Some(Crash::DiskFull(_))) => outcome.failures += 1,
+            (SaveError::Stalled { .. } | SaveError::Store(_), Some(Crash::Full(_))) => outcome.failures += 1,
+            _ => return Err(error.to_string()),
+        }
+        Ok(())
     }
 
     /// Whether the node has what follows from the script, and has it again when it starts anew.
@@ -290,18 +363,28 @@ impl Machine {
 /// directory synced.
 pub const CHANGES_OF_A_CHECKPOINT: u64 = 6;
 
-fn fuse_of(crash: Option<Crash>) -> Fuse {
-    match crash {
-        Some(Crash::InPartition(step)) => Fuse::new(Some(step)),
-        Some(Crash::Full(step)) => Fuse::full(step, FULL_TIMES),
-        Some(Crash::OnDisk(_)) | None => Fuse::new(None),
-    }
+/// A node from one start to the next.
+struct Life {
+    crash: Option<Crash>,
+    fuse: Fuse,
+    /// Counted from the next checkpoint on.
+    disk_fails_at: Option<u64>,
+    under_way: UnderWay,
+    has_crashed: bool,
 }
 
-fn disk_of(crash: Option<Crash>) -> Option<u64> {
-    match crash {
-        Some(Crash::OnDisk(nth)) => Some(nth),
-        _ => None,
+impl Life {
+    fn new(crash: Option<Crash>) -> Self {
+        let fuse = match crash {
+            Some(Crash::InPartition(step)) => Fuse::new(Some(step)),
+            Some(Crash::Full(step)) => Fuse::full_in_place(step, FULL_TIMES),
+            Some(Crash::OnDisk(_) | Crash::DiskFull(_)) | None => Fuse::new(None),
+        };
+        let disk_fails_at = match crash {
+            Some(Crash::OnDisk(nth) | Crash::DiskFull(nth)) => Some(nth),
+            _ => None,
+        };
+        Self { crash, fuse, disk_fails_at, under_way: UnderWay::Nothing, has_crashed: false }
     }
 }
 

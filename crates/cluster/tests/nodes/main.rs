@@ -6,9 +6,10 @@
 //! ```
 //!
 //! The power fails before each step that a partition takes, and at each change of the node's directory, of which any part may
-//! reach the disk. Then the node starts from its checkpoint and goes on. In the end certifier, tables and partitions are
+//! reach the disk. Checkpoints are made in steps, with messages between them, and the log is trimmed whenever it may be. Then the
+//! node starts from its checkpoint and goes on. In the end certifier, tables and partitions are
 //! byte for byte those of the script, and are so again after one more start. So they are if there is no room for a step at first
-//! (`store_errors`). Which process of a node may write, if there are two, is in `joining`.
+//! (`store_errors`), or a disk is full while a checkpoint is written. Which process of a node may write, if there are two, is in `joining`.
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
 mod fuse;
@@ -34,20 +35,24 @@ use evergraph_cluster::seeded::{OneIn, SeededChance};
 use evergraph_cluster::tables::cluster_tables::TableAnswer;
 use evergraph_graph::id::{LabelId, PartitionId};
 use fuse::Fuse;
-use machine::{CHANGES_OF_A_CHECKPOINT, Crash, Machine, ToyNode, own};
+use machine::{CHANGES_OF_A_CHECKPOINT, Crash, Machine, Outcome, ToyNode, own, random, spread};
 use script::{NODE, Script};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use toy_partition::{ToyFile, ToyPartition};
 
-/// Messages of the script that is played with each crash; a checkpoint comes after each third.
+/// Messages of the script that is played with each crash.
 const MESSAGES: usize = 45;
 
+/// Changes of the node's directory in a run without crashes.
+fn changes(calm: Outcome) -> u64 {
+    CHANGES_OF_A_CHECKPOINT * calm.checkpoints as u64
+}
+
 /// Every crash of that script.
-fn crashes(steps: u64) -> impl Iterator<Item = Crash> {
-    let changes = CHANGES_OF_A_CHECKPOINT * (MESSAGES as u64 / 3);
-    (0..steps).map(Crash::InPartition).chain((1..=changes).map(Crash::OnDisk))
+fn crashes(calm: Outcome) -> impl Iterator<Item = Crash> {
+    (0..calm.steps).map(Crash::InPartition).chain((1..=changes(calm)).map(Crash::OnDisk))
 }
 
 /// A message of a barrier, by an author who has read `seen`.
@@ -60,10 +65,10 @@ fn barrier(number: u64, seen: &SeenLog) -> Arc<[u8]> {
 #[test]
 fn a_node_that_crashes_at_any_step_has_what_follows_from_the_log() {
     let script = Script::new(1, MESSAGES);
-    let calm = Machine::new(1).run(&script, &[]).unwrap();
-    assert!(calm.steps > 80, "{calm:?}");
-    for (seed, crash) in (2..).zip(crashes(calm.steps)) {
-        let run = Machine::new(seed).run(&script, &[crash]);
+    let calm = Machine::new(1).run(&script, &[], spread).unwrap();
+    assert!(calm.steps > 45 && calm.checkpoints == 5, "{calm:?}");
+    for (seed, crash) in (2..).zip(crashes(calm)) {
+        let run = Machine::new(seed).run(&script, &[crash], spread);
         let outcome = run.unwrap_or_else(|wrong| panic!("{crash:?}: {wrong}"));
         assert_eq!(outcome.crashes, 1, "{crash:?}");
     }
@@ -71,7 +76,7 @@ fn a_node_that_crashes_at_any_step_has_what_follows_from_the_log() {
 
 #[test]
 fn so_has_one_that_crashes_again_and_again() {
-    let mut crashed = 0;
+    let (mut crashed, mut checkpoints) = (0, 0);
     for seed in 0..60 {
         let mut chance = SeededChance::new(seed);
         let script = Script::new(seed, 20 + chance.below(30) as usize);
@@ -81,10 +86,24 @@ fn so_has_one_that_crashes_again_and_again() {
                 false => Crash::InPartition(chance.below(80)),
             })
             .collect();
-        let run = Machine::new(seed).run(&script, &plan);
-        crashed += run.unwrap_or_else(|wrong| panic!("seed {seed}: {wrong}")).crashes;
+        let run = Machine::new(seed).run(&script, &plan, random);
+        let outcome = run.unwrap_or_else(|wrong| panic!("seed {seed}: {wrong}"));
+        crashed += outcome.crashes;
+        checkpoints += outcome.checkpoints;
     }
-    assert!(crashed > 60, "{crashed} crashes");
+    assert!(crashed > 60 && checkpoints > 300, "{crashed} crashes, {checkpoints} checkpoints");
+}
+
+#[test]
+fn a_node_whose_disk_is_full_goes_on_without_a_checkpoint_and_makes_a_later_one() {
+    let script = Script::new(1, MESSAGES);
+    let calm = Machine::new(1).run(&script, &[], spread).unwrap();
+    for nth in 1..=changes(calm) {
+        let run = Machine::new(nth).run(&script, &[Crash::DiskFull(nth)], spread);
+        let outcome = run.unwrap_or_else(|wrong| panic!("change {nth}: {wrong}"));
+        assert_eq!((outcome.failures, outcome.crashes), (1, 0), "change {nth}");
+        assert!(outcome.checkpoints >= calm.checkpoints - 1, "change {nth}: {outcome:?}");
+    }
 }
 
 #[test]
@@ -107,19 +126,22 @@ fn scripts_have_records_of_every_kind() {
 fn planted_bugs_of_nodes_are_found() {
     let scripts = [1, 2, 3, 4].map(|seed| {
         let script = Script::new(seed, MESSAGES);
-        let steps = Machine::new(1).run(&script, &[]).unwrap().steps;
-        (script, steps)
+        let calm = Machine::new(1).run(&script, &[], spread).unwrap();
+        (script, calm)
     });
     for (bug, message) in [
         (Bug::StateSavedFirst, "copy it again"),
+        (Bug::PartitionSavedBehind, "copy it again"),
+        (Bug::NeededFromBegun, "this node needs it from"),
+        (Bug::NeededFromOfEnd, "this node needs it from"),
         (Bug::GroupsNotSaved, "what follows from the log differs"),
         (Bug::PartitionAheadInstalled, "is installed already"),
         (Bug::PublishedFirst, "is installed already"),
         (Bug::SchemaKeptFromPartitions, "of 4 differs"),
     ] {
-        let mut runs = scripts.iter().flat_map(|(script, steps)| {
-            let plans = std::iter::once(Vec::new()).chain(crashes(*steps).map(|crash| vec![crash]));
-            plans.map(|plan| Machine::new(1).run(script, &plan))
+        let mut runs = scripts.iter().flat_map(|(script, calm)| {
+            let plans = std::iter::once(Vec::new()).chain(crashes(*calm).map(|crash| vec![crash]));
+            plans.map(|plan| Machine::new(1).run(script, &plan, spread))
         });
         match with(bug, || runs.find_map(Result::err)) {
             Some(wrong) => assert!(wrong.contains(message), "{bug:?} is found otherwise: {wrong}"),

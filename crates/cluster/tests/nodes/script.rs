@@ -13,7 +13,7 @@ use evergraph_cluster::log::reader::ReadMessage;
 use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::node::checkpoint;
 use evergraph_cluster::node::replicated_state::{DecidedMessage, RecordResult, ReplicatedState};
-use evergraph_cluster::record::body::{NewName, PlaceChange, PlaceStep, Record, RecordBody};
+use evergraph_cluster::record::body::{NewName, PlaceChange, PlaceStep, Record, RecordBody, UniqueStep};
 use evergraph_cluster::record::message::{Message, MessageBuilder};
 use evergraph_cluster::record::payload::payloads;
 use evergraph_cluster::record::transaction_part::TransactionPart;
@@ -98,8 +98,6 @@ struct Writer {
     free: Vec<VertexId>,
     vertices: Vec<VertexId>,
     edges: u16,
-    /// The records that created an index.
-    created: Vec<Timestamp>,
     messages: Vec<Arc<[u8]>>,
     histories: BTreeMap<PartitionId, History>,
     tally: Tally,
@@ -118,7 +116,6 @@ impl Script {
             free: Vec::new(),
             vertices: Vec::new(),
             edges: 0,
-            created: Vec::new(),
             messages: Vec::new(),
             histories: (0..PARTITIONS).map(|partition| (PartitionId(partition), Vec::new())).collect(),
             tally: Tally::default(),
@@ -209,10 +206,7 @@ impl Writer {
             0 | 1 => RecordBody::Name { name: self.name(), touches },
             2 => RecordBody::Rows { label: LabelId(self.chance.below(2) as u16), partition, touches },
             3 => RecordBody::CreateIndex { index: self.index(), touches },
-            4 => {
-                let created = self.created.last().copied().unwrap_or(since);
-                RecordBody::IndexReady { index: self.index(), created, touches }
-            }
+            4 => self.about_a_build(since, touches),
             5 => self.join(node),
             6 => {
                 let step = self.pick(&[PlaceStep::Copy, PlaceStep::Serve, PlaceStep::Drop]);
@@ -237,6 +231,23 @@ impl Writer {
             }
         };
         vec![body]
+    }
+
+    /// A record of an index that is being built, or was.
+    fn about_a_build(&mut self, since: Timestamp, touches: Vec<KeyHash>) -> RecordBody {
+        let mut index = self.index();
+        let turn = self.messages.len();
+        let builds = self.state.tables().builds();
+        let build = builds.get(index.id).or_else(|| builds.all().next());
+        let created = build.map_or(since, |build| {
+            index = build.definition;
+            if turn.is_multiple_of(6) { since } else { build.created }
+        });
+        match turn % 4 {
+            0 => RecordBody::UniqueIndex { index, created, step: UniqueStep::Enforce, touches },
+            1 => RecordBody::UniqueIndex { index, created, step: UniqueStep::Confirm, touches },
+            _ => RecordBody::IndexReady { index, created, touches },
+        }
     }
 
     fn name(&mut self) -> NewName {
@@ -317,13 +328,13 @@ impl Writer {
                 RecordResult::Refused(Refusal::Malformed(_)) => tally.malformed += 1,
                 RecordResult::Double(Outcome::Committed(_)) => tally.doubles += 1,
                 RecordResult::PartKept => tally.parts += 1,
-                RecordResult::Table(answer) => self.learn_answer(answer, record.timestamp),
+                RecordResult::Table(answer) => self.learn_answer(answer),
                 _ => {}
             }
         }
     }
 
-    fn learn_answer(&mut self, answer: TableAnswer, at: Timestamp) {
+    fn learn_answer(&mut self, answer: TableAnswer) {
         let tally = &mut self.tally;
         match answer {
             TableAnswer::Rows(Ok(range)) => {
@@ -331,10 +342,7 @@ impl Writer {
                 self.free.extend(range.vertices().take(6));
             }
             TableAnswer::Name(Ok(_)) => tally.named += 1,
-            TableAnswer::Index(Ok(())) => {
-                tally.indexes += 1;
-                self.created.push(at);
-            }
+            TableAnswer::Index(Ok(())) => tally.indexes += 1,
             TableAnswer::Place(Ok(())) => tally.placed += 1,
             TableAnswer::Rows(Err(_))
             | TableAnswer::Name(Err(_))

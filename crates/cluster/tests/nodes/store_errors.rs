@@ -1,10 +1,12 @@
 //! Store errors: a partition that has no room is asked again, and one whose store fails is out of use alone.
 
+use crate::barrier;
 use crate::fuse::Fuse;
-use crate::machine::{Crash, Machine, ToyNode, same};
+use crate::machine::{Crash, Machine, ToyNode, random, same};
 use crate::script::{NODE, Script, first_state};
-use evergraph_cluster::node::apply::SaveError;
+use evergraph_cluster::node::apply::HELD_BYTES_MAX;
 use evergraph_cluster::node::apply_error::ApplyError;
+use evergraph_cluster::node::checkpoint_steps::SaveError;
 use evergraph_cluster::node::kept_partition::PartitionEvent;
 use evergraph_cluster::node::node_loop::NodeEvent;
 use evergraph_cluster::planted::{Bug, with};
@@ -12,28 +14,30 @@ use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::PartitionId;
 use std::time::Duration;
 
-/// Messages of a script; a checkpoint comes after each third.
+/// Messages of a script.
 const MESSAGES: usize = 30;
 
 /// A script is applied though there is no room for one of its steps at first: whichever that is.
 ///
 /// # Errors
 /// What is wrong then.
-fn every_step_without_room() -> Result<usize, String> {
+fn every_step_without_room() -> Result<(usize, usize), String> {
     let script = Script::new(11, MESSAGES);
-    let steps = Machine::new(11).run(&script, &[])?.steps;
-    let mut stalls = 0;
+    let steps = Machine::new(11).run(&script, &[], random)?.steps;
+    let (mut stalls, mut failures) = (0, 0);
     for step in 0..steps {
-        let run = Machine::new(11).run(&script, &[Crash::Full(step)]);
-        stalls += run.map_err(|wrong| format!("step {step}: {wrong}"))?.stalls;
+        let run = Machine::new(11).run(&script, &[Crash::Full(step)], random);
+        let outcome = run.map_err(|wrong| format!("step {step}: {wrong}"))?;
+        stalls += outcome.stalls;
+        failures += outcome.failures;
     }
-    Ok(stalls)
+    Ok((stalls, failures))
 }
 
 #[test]
 fn a_partition_that_had_no_room_for_a_while_has_what_follows_from_the_log() {
-    let stalls = every_step_without_room().unwrap();
-    assert!(stalls > 10, "{stalls} stalls");
+    let (stalls, failures) = every_step_without_room().unwrap();
+    assert!(stalls > 10 && failures > 10, "{stalls} stalls, {failures} checkpoints that failed");
     let wrong = with(Bug::StalledRestForgotten, every_step_without_room).unwrap_err();
     assert!(wrong.contains("differs"), "{wrong}");
 }
@@ -135,10 +139,24 @@ fn a_stalled_node_makes_no_checkpoint_and_goes_on_after_a_crash() {
     same(&mut node, &script).unwrap();
 }
 
-/// The store of one partition fails at a step of its own. Says what became of it, and whether it still answers.
-fn failed_store(step: u64) -> (Vec<PartitionId>, bool) {
+/// A node, the store of one of whose partitions was to fail at a step of its own.
+struct BrokenStore {
+    machine: Machine,
+    node: ToyNode,
+    broken: PartitionId,
+    events: Vec<NodeEvent>,
+    /// Whether it has failed.
+    has_failed: bool,
+    /// Whether it still answers.
+    answers: bool,
+}
+
+/// The node applies a script meanwhile, and everything but that partition has what follows from it. Checkpoints wait for the
+/// partition as long as not so many bytes came since the last one.
+fn failed_store(step: u64, held_bytes_max: u64) -> BrokenStore {
     let script = Script::new(13, MESSAGES);
     let mut machine = Machine::new(13);
+    machine.held_bytes_max = held_bytes_max;
     let sound = Fuse::new(None);
     let mut node = machine.start(&sound).unwrap();
     let broken = node.applier().kept().next().unwrap();
@@ -152,7 +170,6 @@ fn failed_store(step: u64) -> (Vec<PartitionId>, bool) {
         if (number + 1).is_multiple_of(3) {
             match machine.checkpoint(&mut node, None) {
                 Ok(()) => machine.trim(&node),
-                // The next one goes on without it.
                 Err(
                     SaveError::Failed { partition } | SaveError::Store(ApplyError::Store { partition, .. }),
                 ) => {
@@ -166,11 +183,91 @@ fn failed_store(step: u64) -> (Vec<PartitionId>, bool) {
     machine.tick(&mut node, &mut events).unwrap();
     same(&mut node, &script).unwrap();
     let failed: Vec<_> = node.applier().failed().map(|(partition, _)| partition).collect();
-    assert_eq!(heard(&events).len(), failed.len(), "each is told once: {events:?}");
-    if failed == [broken] {
-        // Nothing of the log is kept for it: it is taken away, and must be copied.
-        machine.checkpoint(&mut node, None).unwrap();
+    let is_failure = |event: &&&PartitionEvent| matches!(event, PartitionEvent::Failed { .. });
+    let told = heard(&events).iter().filter(is_failure).count();
+    assert_eq!(told, failed.len(), "each is told once: {events:?}");
+    let has_failed = failed == [broken];
+    assert!(has_failed || failed.is_empty(), "{failed:?}");
+    BrokenStore { machine, node, broken, events, has_failed, answers }
+}
+
+#[test]
+fn a_partition_whose_store_fails_is_out_of_use_and_the_node_goes_on() {
+    let failures = (0..40).filter(|step| {
+        let BrokenStore { has_failed, answers, .. } = failed_store(*step, HELD_BYTES_MAX);
+        assert!(answers != has_failed, "step {step}: it has failed: {has_failed}, answers: {answers}");
+        has_failed
+    });
+    let failures = failures.count();
+    assert!(failures > 10, "{failures} stores failed");
+    let BrokenStore { has_failed, answers, .. } =
+        with(Bug::FailedPartitionAnswers, || failed_store(0, HELD_BYTES_MAX));
+    assert!(has_failed && answers, "nothing else finds it");
+}
+
+/// Stores fail, at any step; then the disk is mended, and the node starts anew. How many had failed.
+///
+/// # Errors
+/// Why it does not start.
+fn started_after_failures() -> Result<usize, String> {
+    let script = Script::new(13, MESSAGES);
+    let mut failures = 0;
+    for step in 0..40 {
+        let BrokenStore { mut machine, mut node, broken, has_failed, .. } =
+            failed_store(step, HELD_BYTES_MAX);
+        if !has_failed {
+            continue;
+        }
+        failures += 1;
+        // It goes on and on, and what it needs is still there.
+        let _ = machine.checkpoint(&mut node, None);
         machine.trim(&node);
+        drop(node);
+        machine.cut_power();
+        machine.fuses.remove(&broken);
+        let mut node = machine.start(&Fuse::new(None))?;
+        machine.read_all(&mut node).map_err(|error| error.to_string())?;
+        assert_eq!(node.applier().failed().count(), 0);
+        same(&mut node, &script)?;
+        machine.checkpoint(&mut node, None).map_err(|error| error.to_string())?;
+    }
+    Ok(failures)
+}
+
+#[test]
+fn a_partition_that_has_failed_catches_up_after_the_next_start_however_many_checkpoints_were_due() {
+    let failures = started_after_failures().unwrap();
+    assert!(failures > 10, "{failures} stores failed");
+    let wrong = with(Bug::LostCopyNotHeld, started_after_failures).unwrap_err();
+    assert!(wrong.contains("copy it again"), "{wrong}");
+}
+
+#[test]
+fn the_log_is_kept_for_a_partition_that_has_failed_up_to_a_bound() {
+    let (mut failures, sound) = (0, Fuse::new(None));
+    for step in 0..40 {
+        let BrokenStore { mut machine, mut node, broken, mut events, has_failed, .. } =
+            failed_store(step, 8000);
+        if !has_failed {
+            continue;
+        }
+        failures += 1;
+        for number in 1..=200 {
+            machine.append(&barrier(number, &node.applier().state().seen()));
+        }
+        events.extend(machine.read_all(&mut node).unwrap());
+        let needed_from = node.applier().needed_from();
+        machine.checkpoint(&mut node, None).unwrap();
+        assert!(node.applier().needed_from() > needed_from, "nothing of the log is kept for it");
+        machine.trim(&node);
+        machine.tick(&mut node, &mut events).unwrap();
+        let is_lost = |event: &&&PartitionEvent| matches!(event, PartitionEvent::Lost { partition } if *partition == broken);
+        assert_eq!(heard(&events).iter().filter(is_lost).count(), 1, "it is told once: {events:?}");
+        // The next one does not wait again.
+        machine.append(&barrier(201, &node.applier().state().seen()));
+        machine.read_all(&mut node).unwrap();
+        machine.checkpoint(&mut node, None).unwrap();
+        // It is taken away, and must be copied.
         node.give_up(broken).unwrap();
         assert!(node.proved(broken).is_none());
         drop(node);
@@ -178,21 +275,31 @@ fn failed_store(step: u64) -> (Vec<PartitionId>, bool) {
         let refused = machine.start(&sound).unwrap_err();
         assert!(refused.contains("copy it again"), "{refused}");
     }
-    (failed, answers)
+    assert!(failures > 10, "{failures} stores failed");
 }
 
 #[test]
-fn a_partition_whose_store_fails_is_out_of_use_and_the_node_goes_on() {
-    let mut failures = 0;
-    for step in 0..40 {
-        let (failed, answers) = failed_store(step);
-        assert!(
-            failed.len() <= 1 && answers == failed.is_empty(),
-            "step {step}: {failed:?} answers: {answers}"
-        );
-        failures += failed.len();
-    }
-    assert!(failures > 10, "{failures} stores failed");
-    let (failed, answers) = with(Bug::FailedPartitionAnswers, || failed_store(0));
-    assert!(failed.len() == 1 && answers, "nothing else finds it");
+fn checkpoints_wait_for_a_partition_that_was_left_out_at_the_start() {
+    let script = Script::new(13, MESSAGES);
+    let (mut machine, sound) = (Machine::new(13), Fuse::new(None));
+    let mut node = machine.start(&sound).unwrap();
+    script.messages[..9].iter().for_each(|bytes| machine.append(bytes));
+    machine.read_all(&mut node).unwrap();
+    machine.checkpoint(&mut node, None).unwrap();
+    drop(node);
+    let left_out = first_state().tables().placement().kept_by(NODE).next().unwrap().0;
+    machine.left_out = Some(left_out);
+    let mut node = machine.start(&sound).unwrap();
+    script.messages[9..].iter().for_each(|bytes| machine.append(bytes));
+    machine.read_all(&mut node).unwrap();
+    let refused = machine.checkpoint(&mut node, None);
+    assert!(matches!(refused, Err(SaveError::Failed { partition }) if partition == left_out), "{refused:?}");
+    machine.trim(&node);
+    drop(node);
+    machine.left_out = None;
+    let mut node = machine.start(&sound).unwrap();
+    machine.read_all(&mut node).unwrap();
+    same(&mut node, &script).unwrap();
+    assert!(node.proved(left_out).is_some());
+    machine.checkpoint(&mut node, None).unwrap();
 }

@@ -4,9 +4,10 @@
 
 use crate::fuse::Fuse;
 use evergraph_cluster::digest::SeenLog;
-use evergraph_cluster::node::partition_store::{Installed, PartitionStore};
+use evergraph_cluster::node::partition_store::{Installed, PartitionStore, PartitionSync};
 use evergraph_cluster::seeded::SeededChance;
 use evergraph_graph::error::{Error, Result};
+use evergraph_graph::index::IndexId;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::partition::OwnGroups;
 use evergraph_graph::timestamp::Timestamp;
@@ -74,12 +75,18 @@ impl ToyPartition {
 }
 
 impl PartitionStore for ToyPartition {
+    type PendingSync = ToySync;
+
     fn installed(&self) -> Installed {
         match self.file.borrow().entries.last() {
             None => Installed::all(&SeenLog::START),
             Some(Entry { commit: None, seen }) => Installed::all(seen),
             Some(Entry { commit: Some((through, _)), seen }) => Installed { through: *through, seen: *seen },
         }
+    }
+
+    fn has_filled(&self, _: IndexId) -> bool {
+        true
     }
 
     fn apply(&mut self, timestamp: Timestamp, mutations: Vec<Mutation>, seen: &SeenLog) -> Result<()> {
@@ -104,11 +111,27 @@ impl PartitionStore for ToyPartition {
         Ok(())
     }
 
-    fn checkpoint(&mut self) -> Result<()> {
+    fn begin_sync(&self) -> ToySync {
+        let through = self.file.borrow().entries.len();
+        ToySync { file: Rc::clone(&self.file), fuse: self.fuse.clone(), through }
+    }
+}
+
+/// Makes durable what a partition had at a moment.
+#[derive(Debug)]
+pub struct ToySync {
+    file: SharedToyFile,
+    fuse: Fuse,
+    /// So many entries.
+    through: usize,
+}
+
+impl PartitionSync for ToySync {
+    fn sync(self) -> Result<()> {
         // The power may fail before its file is durable, and right after.
         self.fuse.step_in_place()?;
         let mut file = self.file.borrow_mut();
-        file.synced = file.entries.len();
+        file.synced = file.synced.max(self.through);
         self.fuse.step_in_place()
     }
 }

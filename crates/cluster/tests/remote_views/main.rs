@@ -20,8 +20,8 @@ mod split_graph;
 use crate::same_answers::ViewComparison;
 use crate::shown::Shown;
 use crate::split_graph::{
-    AGE, AGES, HUB, KNOWS, LIKES, NAME, NAMES, NUMBERS, PERSON, SINCE, SplitGraph, TEXT, TIMES, assert_found,
-    indexes,
+    AGE, AGES, DirectAsker, HUB, KNOWS, LIKES, NAME, NAMES, NUMBERS, PERSON, SINCE, SplitGraph, TEXT, TIMES,
+    assert_found, indexes,
 };
 use evergraph_cluster::planted::Bug;
 use evergraph_cluster::remote::remote_snapshot::{RemoteLimits, RemoteSnapshot};
@@ -195,28 +195,46 @@ fn ring(vertices_count: u32) -> (SplitGraph, Vec<VertexId>) {
     (graph, vertices)
 }
 
+/// Reads `graph` as every engine is read, by messages that are counted, with nothing read before.
+fn read_by_messages(graph: &SplitGraph, read: impl FnOnce(&dyn GraphView, &DirectAsker)) {
+    let (snapshot, asker) = graph.remote_at(graph.now, RemoteLimits::default());
+    let catalogue = graph.whole_at(graph.now).catalogue();
+    let indexes = indexes(&catalogue);
+    read(&Reader::new(RemoteView::new(&snapshot), &NO_WRITES, &catalogue, &indexes), &asker);
+}
+
 #[test]
 fn a_batch_takes_a_message_a_partition_and_not_one_an_item() {
     let (graph, vertices) = ring(600);
-    let (snapshot, asker) = graph.remote_at(graph.now, RemoteLimits::default());
-    let whole = graph.whole_at(graph.now);
-    let catalogue = whole.catalogue();
-    let indexes = indexes(&catalogue);
-    let reader = Reader::new(RemoteView::new(&snapshot), &NO_WRITES, &catalogue, &indexes);
+    read_by_messages(&graph, |reader, asker| batches_take_few_messages(reader, asker, &vertices));
+    // What is not announced is asked for once, all the same.
+    read_by_messages(&graph, |reader, asker| {
+        let (mut cursor, mut found) = (Default::default(), Vec::new());
+        reader.scan_vertices(None, &mut cursor, usize::MAX, &mut found).unwrap();
+        let (rounds, _) = asker.counted();
+        assert_eq!(found.len(), 600);
+        assert!(rounds <= 4, "a scan of twelve groups asks for more and more at once: {rounds}");
+        let statistics = reader.statistics().unwrap();
+        assert_eq!(statistics.edges, [(KNOWS, 1200), (LIKES, 600)]);
+        assert_eq!(asker.counted().0, 0, "the scan has brought what counts need");
+    });
+}
+
+fn batches_take_few_messages(reader: &dyn GraphView, asker: &DirectAsker, vertices: &[VertexId]) {
     let mut labels = Vec::new();
-    reader.labels(&vertices, &mut labels).unwrap();
+    reader.labels(vertices, &mut labels).unwrap();
     assert_eq!((labels.len(), asker.counted()), (600, (1, 4)), "labels");
     let mut degrees = Vec::new();
-    reader.degrees(&vertices, Some(&[KNOWS]), Direction::Out, &mut degrees).unwrap();
+    reader.degrees(vertices, Some(&[KNOWS]), Direction::Out, &mut degrees).unwrap();
     assert_eq!(asker.counted(), (1, 4), "degrees of one type, in twelve groups");
     assert!(degrees.iter().all(|degree| *degree == 2));
     degrees.clear();
-    reader.degrees(&vertices, None, Direction::Both, &mut degrees).unwrap();
+    reader.degrees(vertices, None, Direction::Both, &mut degrees).unwrap();
     assert_eq!(asker.counted(), (1, 4), "degrees of all types on both sides, with the types of groups");
     assert!(degrees.iter().all(|degree| *degree == 6));
     let (mut cursor, mut batch) = (NeighborCursor::default(), NeighborBatch::default());
     while !cursor.done {
-        reader.neighbors(&vertices, None, Direction::Both, &mut cursor, usize::MAX, &mut batch).unwrap();
+        reader.neighbors(vertices, None, Direction::Both, &mut cursor, usize::MAX, &mut batch).unwrap();
     }
     let (rounds, messages) = asker.counted();
     assert_eq!(batch.len(), 600 * 6);
@@ -225,41 +243,29 @@ fn a_batch_takes_a_message_a_partition_and_not_one_an_item() {
     batch.clear();
     let mut cursor = NeighborCursor::default();
     while !cursor.done {
-        reader.neighbors(&vertices, None, Direction::Both, &mut cursor, usize::MAX, &mut batch).unwrap();
+        reader.neighbors(vertices, None, Direction::Both, &mut cursor, usize::MAX, &mut batch).unwrap();
     }
     assert_eq!((batch.len(), asker.counted()), (600 * 6, (0, 0)), "what was answered is kept");
-    // What is not announced is asked for once, all the same.
-    let (mut cursor, mut found) = (Default::default(), Vec::new());
-    let (snapshot, asker) = graph.remote_at(graph.now, RemoteLimits::default());
-    let reader = Reader::new(RemoteView::new(&snapshot), &NO_WRITES, &catalogue, &indexes);
-    reader.scan_vertices(None, &mut cursor, usize::MAX, &mut found).unwrap();
-    let (rounds, _) = asker.counted();
-    assert_eq!(found.len(), 600);
-    assert!(rounds <= 4, "a scan of twelve groups asks for more and more at once: {rounds}");
-    let statistics = reader.statistics().unwrap();
-    assert_eq!(statistics.edges, [(KNOWS, 1200), (LIKES, 600)]);
-    assert_eq!(asker.counted().0, 0, "the scan has brought what counts need");
 }
 
 #[test]
 fn all_edges_of_many_vertices_take_two_rounds() {
     let (graph, vertices) = ring(600);
-    let (snapshot, asker) = graph.remote_at(graph.now, RemoteLimits::default());
     let whole = graph.whole_at(graph.now);
-    let catalogue = whole.catalogue();
-    let indexes = indexes(&catalogue);
-    let reader = Reader::new(RemoteView::new(&snapshot), &NO_WRITES, &catalogue, &indexes);
-    assert!(reader.is_remote() && !whole.is_remote());
-    reader.ahead(NextReads::EdgesOf(&vertices, Direction::Both));
-    for vertex in vertices {
-        let of = |view: &dyn GraphView| {
-            let (mut cursor, mut batch) = (NeighborCursor::default(), NeighborBatch::default());
-            view.neighbors(&[vertex], None, Direction::Both, &mut cursor, usize::MAX, &mut batch).unwrap();
-            batch
-        };
-        assert_eq!(of(&reader), of(&whole));
-    }
-    assert_eq!(asker.counted(), (2, 8), "the types of groups, and the lists");
+    read_by_messages(&graph, |reader, asker| {
+        assert!(reader.is_remote() && !whole.is_remote());
+        reader.ahead(NextReads::EdgesOf(&vertices, Direction::Both));
+        for vertex in &vertices {
+            let of = |view: &dyn GraphView| {
+                let (mut cursor, mut batch) = (NeighborCursor::default(), NeighborBatch::default());
+                view.neighbors(&[*vertex], None, Direction::Both, &mut cursor, usize::MAX, &mut batch)
+                    .unwrap();
+                batch
+            };
+            assert_eq!(of(reader), of(&whole));
+        }
+        assert_eq!(asker.counted(), (2, 8), "the types of groups, and the lists");
+    });
 }
 
 #[test]

@@ -366,11 +366,21 @@ impl SplitGraph {
         limits: RemoteLimits,
         placed: Option<(Value, PartitionId)>,
     ) -> (RemoteSnapshot, Arc<DirectAsker>) {
+        let asker = Arc::new(self.asker_at(at));
+        let map = self.map_with(placed);
+        (RemoteSnapshot::new(at, map, Arc::clone(&asker) as Arc<dyn PartitionAsker>, limits), asker)
+    }
+
+    /// Who answers as of a moment.
+    pub fn asker_at(&self, at: Timestamp) -> DirectAsker {
         let snapshots = self.parts.iter().map(|(own, store)| (*own, store.store().snapshot_at(at).unwrap()));
         let (rounds, messages) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let asker = Arc::new(DirectAsker { snapshots: snapshots.collect(), rounds, messages });
-        let map = Arc::new(DirectMap { partitions: self.partitions, labels: self.labels.clone(), placed });
-        (RemoteSnapshot::new(at, map, Arc::clone(&asker) as Arc<dyn PartitionAsker>, limits), asker)
+        DirectAsker { snapshots: snapshots.collect(), rounds, messages }
+    }
+
+    /// How the graph is divided, and where a value is known to be.
+    pub fn map_with(&self, placed: Option<(Value, PartitionId)>) -> Arc<dyn GraphMap> {
+        Arc::new(DirectMap { partitions: self.partitions, labels: self.labels.clone(), placed })
     }
 }
 

@@ -9,6 +9,7 @@ use evergraph_cluster::log::packer::PackerLimits;
 use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::node::answer_workers::{AnswerWorkers, AnswerWorkersOptions};
 use evergraph_cluster::node::apply::Applier;
+use evergraph_cluster::node::checkpoint_steps::SaveError;
 use evergraph_cluster::node::incarnation::NodeStart;
 use evergraph_cluster::node::kept_partition::PartitionEvent;
 use evergraph_cluster::node::node_asker::NodeAsker;
@@ -25,6 +26,7 @@ use evergraph_cluster::record_id::{Author, NodeId};
 use evergraph_cluster::remote::remote_snapshot::{RemoteLimits, RemoteSnapshot};
 use evergraph_cluster::tables::cluster_tables::ClusterTables;
 use evergraph_cluster::tables::members::Members;
+use evergraph_cluster::transaction::coordinator::{Coordinator, CoordinatorOptions};
 use evergraph_cluster::transport::memory::{MemoryNetwork, MemoryTransport, NetworkFaults};
 use evergraph_graph::id::PartitionId;
 use evergraph_graph::partition::{OwnGroups, PartitionCount};
@@ -33,7 +35,7 @@ use evergraph_storage::io::clock::{Clock, SystemClock};
 use evergraph_storage::io::environment::Environment;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
-use evergraph_storage::open::{OpenOptions, OpenStore};
+use evergraph_storage::open::{BackgroundStep, OpenOptions, OpenStore};
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::sync::thread::{JoinHandle, spawn};
 use std::sync::Arc;
@@ -93,6 +95,16 @@ impl NodeListener for Listener {
 
     fn other_log(&mut self, node: NodeId, position: LogPosition) {
         self.0.lock().push(format!("node {} has another log at {position}", node.0));
+    }
+
+    fn left_behind(&mut self, node: NodeId) {
+        self.0.lock().push(format!("the log is not kept for node {}", node.0));
+    }
+
+    fn checkpoint_ended(&mut self, result: Result<LogPosition, &SaveError>) {
+        if let Err(error) = result {
+            self.0.lock().push(format!("a checkpoint has failed: {error}"));
+        }
     }
 
     fn stopped(&mut self, error: NodeError) {
@@ -164,6 +176,16 @@ impl RunningNode {
             let map = Arc::<TablesMoment>::clone(&moment);
             return (moment, RemoteSnapshot::new(timestamp, map, asker, limits));
         }
+    }
+
+    /// Does what its stores' background threads would do: they fill new indexes.
+    pub fn look_after(&self) {
+        let look_after = |node: &mut Node, _: Duration| {
+            let stores = node.node().applier().stores();
+            stores.for_each(|(_, store)| store.opened().step(BackgroundStep::LookAfter));
+        };
+        // One that is busy does it later.
+        let _ = self.thread.handle().call(look_after);
     }
 
     /// Merges as much as nobody reads any more.
@@ -241,6 +263,18 @@ impl Cluster {
         let wrongs = self.wrongs.lock();
         assert!(wrongs.is_empty(), "{wrongs:?}");
     }
+}
+
+/// A coordinator on each node.
+pub fn coordinators(cluster: &Cluster, patience: Duration) -> Vec<Arc<Coordinator<Node>>> {
+    let options = CoordinatorOptions { patience, read_patience: patience, ..CoordinatorOptions::default() };
+    let nodes = cluster.nodes.iter().map(|node| {
+        let (handle, clock) = (node.thread.handle(), Arc::clone(&cluster.clock));
+        let (readers, tables) = (node.readers.clone(), node.tables.clone());
+        let coordinator = Coordinator::new(handle, readers, tables, clock, options);
+        Arc::new(coordinator.reading_own(node.own.clone()))
+    });
+    nodes.collect()
 }
 
 /// Lets time pass.

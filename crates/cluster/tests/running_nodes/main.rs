@@ -2,12 +2,14 @@
 //!
 //! ```text
 //! cluster        nodes, each a thread and its workers; a thread for which time passes, for log and network
+//! indexes        built by the stores of all nodes, while all nodes write
 //! judge          reads the log by itself: the graph after each commit
 //! own_reads      the same of readers that read the partitions of their node themselves
 //! reads          what any node reads of all partitions at S is the graph at S, while commits and merges go on
 //! writer         transactions that fit the graph, by hand: each is decided before the next
 //! stores         what the front of a store promises, over a graph of all nodes
 //! transactions   stores of all nodes: what they read, committed and were refused is right in the order of the log
+//! settling       a commit ends with its time, and any node says later what became of it
 //! vertex_ids     an id that the log has, or may have, is given to nobody else; any other is
 //! ```
 //!
@@ -16,12 +18,14 @@
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
 mod cluster;
+mod indexes;
 mod judge;
 mod own_reads;
 mod reads;
 #[path = "../stores/script.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod script;
+mod settling;
 #[path = "../../../memory_engine/tests/partitions/shown.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod shown;

@@ -1,15 +1,16 @@
 //! Stores: what the front of a store promises, on the stores of three nodes over one divided graph.
 
-use crate::cluster::{Cluster, PARTITIONS, PATIENCE};
-use crate::transactions::{ClusterStore, coordinators, stores};
+use crate::cluster::{Cluster, PARTITIONS, PATIENCE, coordinators};
+use crate::transactions::{ClusterStore, stores};
 use evergraph_cluster::log::memory::LogFaults;
 use evergraph_cluster::planted::{Bug, with};
 use evergraph_graph::error::{Error, ErrorKind};
-use evergraph_graph::id::{LabelId, TypeId, VertexId};
+use evergraph_graph::id::{GroupId, LabelId, TypeId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::transaction::{Freshness, Isolation, NewEdge, Transaction as _, TransactionOptions};
 use evergraph_graph::value::Value;
 use evergraph_graph::view::{EdgeCursor, GraphView, VertexCursor};
+use evergraph_storage::view::View as _;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -203,6 +204,14 @@ fn a_snapshot_begins_in_any_case_and_its_reads_say_what_is_missing() {
     busy(transaction.labels(&[VertexId(0)], &mut Vec::new()).unwrap_err());
     busy(transaction.add_vertex(label, &[]).unwrap_err());
     busy(transaction.label("City").unwrap_err());
+    busy(transaction.check_begun().unwrap_err());
+    // Groups that nobody knows, names that nobody has and commits of nothing ask nobody.
+    let refused = stores[0].snapshot_with(Freshness::After(Timestamp(u64::MAX / 2)));
+    busy(refused.view().live(GroupId(0)).unwrap_err());
+    busy(refused.names().unwrap_err());
+    busy(stores[0].begin_with(never).commit().unwrap_err());
+    busy(stores[0].retrying(never, |_| -> Result<(), Error> { panic!("it has not begun") }).unwrap_err());
+    drop(refused);
     assert_eq!(transaction.catalogue().label("Person"), Some(label), "names are those that were known last");
     busy(stores[0].snapshot_with(Freshness::After(Timestamp(u64::MAX / 2))).statistics().unwrap_err());
     assert!(vertices(&stores[0].snapshot()).unwrap().is_empty());

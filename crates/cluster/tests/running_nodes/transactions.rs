@@ -8,7 +8,7 @@
 //! - who was told of a commit has one in the log at that timestamp, and who was told of a conflict has none;
 //! - every refusal has a reason, and no edge dangles ([`crate::judge`]).
 
-use crate::cluster::{Cluster, Node};
+use crate::cluster::{Cluster, Node, coordinators};
 use crate::judge::Judge;
 use crate::reads::read;
 use crate::shown::{Shown, value_of};
@@ -19,7 +19,7 @@ use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::planted::{Bug, with};
 use evergraph_cluster::record::body::NewName;
 use evergraph_cluster::seeded::{OneIn, SeededChance};
-use evergraph_cluster::transaction::coordinator::{Coordinator, CoordinatorOptions};
+use evergraph_cluster::transaction::coordinator::Coordinator;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
@@ -257,18 +257,6 @@ fn first_edge(transaction: &ClusterTransaction, vertex: VertexId) -> Result<Opti
     let (mut cursor, mut batch) = (NeighborCursor::default(), NeighborBatch::default());
     transaction.neighbors(&[vertex], None, Direction::Out, &mut cursor, 1, &mut batch)?;
     Ok(batch.edges.first().copied())
-}
-
-/// A coordinator on each node.
-pub fn coordinators(cluster: &Cluster, patience: Duration) -> Vec<Arc<Coordinator<Node>>> {
-    let options = CoordinatorOptions { patience, read_patience: patience, ..CoordinatorOptions::default() };
-    let nodes = cluster.nodes.iter().map(|node| {
-        let (handle, clock) = (node.thread.handle(), Arc::clone(&cluster.clock));
-        let (readers, tables) = (node.readers.clone(), node.tables.clone());
-        let coordinator = Coordinator::new(handle, readers, tables, clock, options);
-        Arc::new(coordinator.reading_own(node.own.clone()))
-    });
-    nodes.collect()
 }
 
 /// The store of the graph on each node.

@@ -7,12 +7,12 @@
 //!
 //! What comes back is seen once all others of its range are taken: whoever takes as many as a range has is given it, for certain.
 
-use crate::cluster::{Cluster, PATIENCE};
-use crate::transactions::{ClusterStore, ClusterTransaction, coordinators, store_of};
+use crate::cluster::{Cluster, PATIENCE, coordinators};
+use crate::transactions::{ClusterStore, ClusterTransaction, store_of};
 use evergraph_cluster::engine::graph_node::{BegunSnapshot, GraphNode};
 use evergraph_cluster::log::memory::LogFaults;
 use evergraph_cluster::node::replicated_state::RecordResult;
-use evergraph_cluster::node::shared_tables::SharedTables;
+use evergraph_cluster::node::shared_tables::{SharedTables, TablesMoment};
 use evergraph_cluster::planted::{Bug, with};
 use evergraph_cluster::record::body::{NewName, RecordBody};
 use evergraph_cluster::record::transaction_part::TransactionPart;
@@ -30,6 +30,7 @@ use evergraph_storage::sync::Mutex;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How a transaction ends that has added a vertex.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,6 +90,14 @@ impl GraphNode for LosingNode {
 
     fn tables(&self) -> &SharedTables {
         self.node.tables()
+    }
+
+    fn wait_until(
+        &self,
+        at_most: Duration,
+        holds: &dyn Fn(&TablesMoment) -> bool,
+    ) -> Result<Arc<TablesMoment>> {
+        self.node.wait_until(at_most, holds)
     }
 
     fn options(&self) -> &CoordinatorOptions {
@@ -182,7 +191,9 @@ impl LosingStore {
             End::Told(kind) => {
                 let (number, since) = (u64::MAX, transaction.timestamp());
                 let error = match kind {
-                    ErrorKind::Unknown => UnknownCommit { node: 0, incarnation: 0, number, since }.into(),
+                    ErrorKind::Unknown => {
+                        UnknownCommit { node: 0, incarnation: 0, number, since, proof: 0 }.into()
+                    }
                     kind => Error::new(kind, "nothing is known"),
                 };
                 *self.node.lost.lock() = Some(Lost::Error(error));

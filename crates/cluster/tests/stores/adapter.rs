@@ -5,8 +5,9 @@ use crate::script::{PERSON, WEIGHT, partitions};
 use crate::shown::value_of;
 use evergraph_cluster::digest::{LogDigest, SeenLog};
 use evergraph_cluster::log_position::LogPosition;
-use evergraph_cluster::node::partition_store::{Installed, PartitionStore as _};
+use evergraph_cluster::node::partition_store::{Installed, PartitionStore as _, PartitionSync as _};
 use evergraph_cluster::node::store_partition::{SEEN_NOTE, StorePartition};
+use evergraph_cluster::node::store_steps::StoreSteps;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{GroupId, VertexId};
 use evergraph_graph::mutation::Mutation;
@@ -79,7 +80,7 @@ fn a_new_partition_has_installed_a_log_without_messages_and_says_so_again() {
     new.publish_through(&SeenLog::START).unwrap();
     let cut = directory.power_cut();
     assert_eq!(partition(&cut).unwrap().installed(), nothing, "its note was not on disk, and is made again");
-    new.checkpoint().unwrap();
+    new.sync().unwrap();
     let cut = directory.power_cut();
     assert_eq!(partition(&cut).unwrap().installed(), nothing);
 }
@@ -93,7 +94,7 @@ fn what_is_installed_is_read_through_the_end_of_a_message_and_is_there_again_aft
     store.apply(at(2, 7), set(2), &seen(2)).unwrap();
     assert_eq!(store.installed(), Installed { through: at(2, 7), seen: seen(2) });
     assert_eq!(weight_at(&store, 2).unwrap_err().kind(), ErrorKind::Busy, "more of the message may come");
-    store.checkpoint().unwrap();
+    store.sync().unwrap();
     let begun = partition(&directory.power_cut()).unwrap();
     assert_eq!(begun.installed(), store.installed(), "a message that is begun");
     drop(begun);
@@ -108,7 +109,7 @@ fn what_is_installed_is_read_through_the_end_of_a_message_and_is_there_again_aft
     );
     store.set_horizon(LogPosition(4));
     assert_eq!(weight_at(&store, 3).unwrap_err().kind(), ErrorKind::Conflict);
-    store.checkpoint().unwrap();
+    store.sync().unwrap();
     let again = partition(&directory.power_cut()).unwrap();
     assert_eq!((again.installed(), weight_at(&again, 5).unwrap()), (store.installed(), Some(5)));
 }
@@ -140,7 +141,7 @@ fn a_commit_whose_frame_could_not_be_written_is_there_or_not_and_nothing_follows
     let failing = FailingDirectory::new(Arc::new(memory.clone()));
     let mut store = StorePartition::new(open(Arc::new(failing.clone()), Some(own())).unwrap()).unwrap();
     store.apply(LogPosition(1).timestamp(0), insert(1), &seen(1)).unwrap();
-    store.checkpoint().unwrap();
+    store.sync().unwrap();
     failing.plan(Fault::new(Operation::Write, "log-", io::ErrorKind::Other).lasting());
     let failed = store.apply(LogPosition(2).timestamp(0), set(2), &seen(2));
     assert_eq!(failed.unwrap_err().kind(), ErrorKind::Io);
@@ -148,7 +149,7 @@ fn a_commit_whose_frame_could_not_be_written_is_there_or_not_and_nothing_follows
     let after = [
         store.apply(LogPosition(3).timestamp(0), set(3), &seen(3)),
         store.publish_through(&seen(2)),
-        store.checkpoint(),
+        store.sync(),
     ];
     for after in after {
         assert_eq!(after.unwrap_err().kind(), ErrorKind::Io);
@@ -182,4 +183,42 @@ fn a_store_that_no_node_has_written_is_refused() {
         assert_eq!(error.kind(), ErrorKind::Corrupt);
         assert!(error.to_string().contains(problem), "{error}");
     }
+}
+
+#[test]
+fn a_store_makes_its_own_checkpoints_beside_the_thread_that_installs() {
+    let directory = MemoryDirectory::new("store");
+    let options = OpenOptions {
+        durability: Durability::None,
+        environment: Environment::simulated(3),
+        log_spill_bytes: 1,
+        checkpoint_after_bytes: 1000,
+        own_groups: Some(own()),
+        ..OpenOptions::default()
+    };
+    let opened = OpenStore::<MemoryEngine>::open(Arc::new(directory.clone()), &options).unwrap();
+    let mut store = StorePartition::new(opened).unwrap();
+    let steps = StoreSteps::start("test").unwrap();
+    steps.add(own().partition(), store.opened().clone());
+    let mut position = 0;
+    while store.opened().checkpoint_state().checkpoints == 0 {
+        position += 1;
+        assert!(position < 500_000, "no checkpoint is made: {:?}", store.opened().checkpoint_state());
+        let change = if position == 1 { insert(1) } else { set(position as i64) };
+        store.apply(LogPosition(position).timestamp(0), change, &seen(position)).unwrap();
+        store.publish_through(&seen(position)).unwrap();
+        store.set_horizon(LogPosition(position));
+    }
+    let pending = store.begin_sync();
+    store.apply(LogPosition(position + 1).timestamp(0), set(-1), &seen(position + 1)).unwrap();
+    pending.sync().unwrap();
+    steps.remove(own().partition());
+    let mut again = partition(&directory.power_cut()).unwrap();
+    let installed = again.installed().position().0;
+    let weight = if installed == position { position as i64 } else { -1 };
+    assert!(installed == position || installed == position + 1, "{installed} of {position}");
+    again.publish_through(&seen(installed)).unwrap();
+    assert_eq!(weight_at(&again, installed).unwrap(), Some(weight));
+    store.opened().close().unwrap();
+    store.begin_sync().sync().unwrap();
 }

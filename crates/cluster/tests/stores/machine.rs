@@ -212,8 +212,10 @@ impl<'a> Machine<'a> {
         Ok(store)
     }
 
-    /// Applies messages until the script or the power ends.
+    /// Applies messages until the script or the power ends. A checkpoint begins at one of them, and is written behind another one,
+    /// while its stores go on.
     fn play(&mut self, node: &mut Node, disks: &Disks) -> Result<Ended, String> {
+        let mut begun = None;
         while node.state().seen().position < self.script.end() {
             if self.tally.cuts < CUTS_MAX && self.chance.happens(OneIn(25)) {
                 return Ok(Ended::Cut);
@@ -225,8 +227,18 @@ impl<'a> Machine<'a> {
                 self.look_after(node, own)?;
             }
             sound(node)?;
-            if self.chance.happens(OneIn(4)) {
-                node.checkpoint(&disks.node).map_err(|error| error.to_string())?;
+            if self.chance.happens(OneIn(3)) {
+                let checkpoint = match begun.take() {
+                    None => node.begin_checkpoint(),
+                    Some(begun) => Ok(begun),
+                };
+                let checkpoint = checkpoint.map_err(|error| error.to_string())?;
+                if self.chance.happens(OneIn(2)) {
+                    begun = Some(checkpoint);
+                } else {
+                    let written = checkpoint.write(&disks.node).map_err(|error| error.to_string())?;
+                    node.end_checkpoint(written);
+                }
             }
         }
         Ok(Ended::Whole)

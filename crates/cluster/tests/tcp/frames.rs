@@ -5,11 +5,12 @@ use crate::node::{Node, eventually, meet, options, question_id, reaches};
 use evergraph_cluster::record_id::NodeId;
 use evergraph_cluster::remote::question::{Answer, CONTENT_BYTES_MAX};
 use evergraph_cluster::transport::frame::Frame;
+use evergraph_cluster::transport::frame_counts::FrameTotal;
 use evergraph_cluster::transport::interface::{ReceivedFrame, SendError, Transport as _};
 use evergraph_cluster::transport::tcp::hello::HelloAnswer;
 use evergraph_cluster::transport::tcp::link_error::LinkError;
 use evergraph_cluster::transport::tcp::options::{QueueLimits, TcpOptions};
-use evergraph_cluster::transport::tcp::statistics::{FrameTotal, LinkDirection};
+use evergraph_cluster::transport::tcp::statistics::LinkDirection;
 use std::collections::BTreeMap;
 
 const FRAMES: u64 = 20;

@@ -113,7 +113,7 @@ impl EtcdOptions {
     ///
     /// # Errors
     /// `invalid`, with what is wrong.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let wrong = |text: String| Err(Error::invalid(text));
         if self.endpoints.is_empty() || self.endpoints.len() > ENDPOINTS_MAX {
             let found = self.endpoints.len();

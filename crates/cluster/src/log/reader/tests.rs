@@ -77,6 +77,10 @@ impl SharedLog for ScriptedLog {
     }
 }
 
+fn broken() -> Result<Option<LogMessage>, LogError> {
+    Err(LogError::Unavailable { reason: "the connection broke".into() })
+}
+
 /// A node that applies what it reads.
 #[derive(Debug)]
 struct Node {
@@ -149,6 +153,71 @@ fn every_message_is_given_once_however_often_the_stream_breaks_off() {
     assert!(node.alarms.is_empty());
 }
 
+/// Reads until `has_all`, every 50 milliseconds from a time on; how often.
+fn rounds(from: u64, node: &mut Node, log: &mut MemoryLogClient, has_all: impl Fn(&Node) -> bool) -> u64 {
+    for round in 1..=200 {
+        node.read(from + 50 * round, log).unwrap();
+        if has_all(node) {
+            return round;
+        }
+    }
+    panic!("{} messages and {:?} after ten seconds", node.numbers.len(), node.alarms);
+}
+
+#[test]
+fn reading_comes_to_an_end_though_a_stream_breaks_off_every_twelve_messages() {
+    let log = log_of(1..=1000);
+    log.set_faults(LogFaults { cut: OneIn(12), ..LogFaults::default() });
+    let (mut node, mut client) = (Node::new(), log.connect());
+    let needed = rounds(0, &mut node, &mut client, |node| node.numbers.len() == 1000);
+    assert!(needed < 60, "{needed} rounds");
+    assert_eq!(node.numbers, (1..=1000).collect::<Vec<_>>());
+    // All of them once more.
+    node.reader.doubt(NodeId(1), LogPosition(500), ms(60_000));
+    let needed = rounds(60_000, &mut node, &mut client, |node| !node.alarms.is_empty());
+    assert!(needed < 60, "{needed} rounds");
+    let alarm = LogAlarm::OtherNode { node: NodeId(1), position: LogPosition(500) };
+    assert_eq!((&node.alarms[..], node.numbers.len()), (&[alarm][..], 1000));
+}
+
+#[test]
+fn a_stream_goes_on_behind_what_came_in_the_one_before_and_reads_the_newest_again() {
+    let mut node = Node::of(&log_of(1..=20)).restarted();
+    let of = |range: std::ops::RangeInclusive<u64>| range.map(|number| (number, number)).collect::<Vec<_>>();
+    let mut log = ScriptedLog::says(&of(5..=9));
+    log.says.push_back(broken());
+    log.says.extend(ScriptedLog::says(&of(10..=18)).says);
+    log.says.push_back(broken());
+    log.says.extend(ScriptedLog::says(&of(17..=17)).says);
+    log.says.push_back(broken());
+    node.read(100, &mut log).unwrap();
+    assert_eq!(log.reads, [(5, 20), (10, 20), (17, 20)], "the newest four come in one stream");
+    // The last one gave nothing that had not come.
+    assert_eq!((node.reader.next_step_at(), node.numbers.len()), (Some(ms(150)), 0));
+    log.says.extend(ScriptedLog::says(&of(17..=21)).says);
+    log.says.push_back(broken());
+    node.read(150, &mut log).unwrap();
+    assert_eq!((&log.reads[3..], &node.numbers[..]), (&[(17, 20), (6, 21)][..], &[21][..]));
+}
+
+#[test]
+fn a_loss_between_two_streams_is_found_by_what_comes_in_the_second() {
+    for lost in 1..=16 {
+        let log = log_of(1..=20);
+        let (mut node, mut client) = (Node::of(&log).restarted(), log.connect());
+        // Eight of the newest sixteen come, then it breaks off.
+        let mut first = ScriptedLog::says(&[]);
+        first.add(&log.messages()[4..12]);
+        // Begun again at once, and broken off at once.
+        first.says.extend([(); 2].map(|()| broken()));
+        node.read(0, &mut first).unwrap();
+        log.lose_suffix(lost, OpenStreams::BreakOff);
+        append(&log, 101..=100 + lost as u64);
+        let found = node.read(60, &mut client);
+        assert!(matches!(found, Err(ReadError::LogChanged { .. })), "{lost} lost: {found:?}");
+    }
+}
+
 #[test]
 fn reading_begins_with_the_newest_messages_and_begins_anew_every_second() {
     let mut node = Node::of(&log_of(1..=20)).restarted();
@@ -191,10 +260,8 @@ fn a_log_restored_from_an_older_copy_is_named() {
     append(&log, 4..=5);
     let (mut node, mut client) = connected(&log);
     log.restore(&copy);
-    node.read(10, &mut client).unwrap();
-    assert!(matches!(node.reader.failure(), Some(LogError::Unavailable { .. })));
     let shorter = changed(5, LogChange::Shorter { end: LogPosition(3) });
-    assert_eq!(node.read(60, &mut client), shorter);
+    assert_eq!(node.read(10, &mut client), shorter, "it is shorter");
     assert_eq!(node.read(60, &mut client), shorter, "it stays so");
     append(&log, 6..=9);
     assert_eq!(node.read(70, &mut client), changed(4, LogChange::Replaced));

@@ -133,6 +133,23 @@ fn one_asker_neither_fills_the_queue_nor_goes_before_all_others() {
 }
 
 #[test]
+fn one_asker_leaves_a_thread_for_others_however_long_its_questions_take() {
+    let desk = Desk::new(3, 9, 1 << 20);
+    let long: Vec<_> = (1..=3).map(|number| desk.begin_held(number)).collect();
+    long[..2].iter().for_each(HeldWork::has_begun);
+    assert!(long[2].begun.recv_timeout(Duration::from_millis(50)).is_err(), "node 3 has all threads");
+    desk.workers.begin_work(id_of(4, 4), Duration::from_secs(9), Box::new(|_| Ok(vec![4])));
+    assert_eq!(desk.next(), (4, Ok(vec![4])));
+    long[0].go_on();
+    assert_eq!(desk.next(), (1, Ok(vec![1])));
+    long[2].has_begun();
+    long[1..].iter().for_each(HeldWork::go_on);
+    let mut rest = [desk.next().0, desk.next().0];
+    rest.sort_unstable();
+    assert_eq!((rest, desk.workers.count()), ([2, 3], (0, 0)));
+}
+
+#[test]
 fn what_is_forgotten_stops_and_what_has_not_begun_never_does() {
     let desk = Desk::new(1, 9, 1 << 20);
     let held = desk.begin_held(1);
@@ -189,7 +206,8 @@ fn nothing_begins_while_too_many_bytes_of_answers_are_not_taken() {
 
 #[test]
 fn the_end_stops_work_and_drops_what_waits() {
-    let desk = Desk::new(2, 9, 1 << 20);
+    // Two of which are for one asker.
+    let desk = Desk::new(3, 9, 1 << 20);
     let ((begins, begun), (held_by_work, dropped)) = (channel(), channel::<()>());
     for number in 1..=2 {
         let begins = begins.clone();
@@ -216,4 +234,6 @@ fn planted_bugs_are_found() {
     assert_found(Bug::ForgottenWorkGoesOn, forgotten, "forgotten work goes on");
     let asker = one_asker_neither_fills_the_queue_nor_goes_before_all_others;
     assert_found(Bug::AskerUnlimited, asker, "a fourth of node 3 waits");
+    let threads = one_asker_leaves_a_thread_for_others_however_long_its_questions_take;
+    assert_found(Bug::AskerTakesAllThreads, threads, "node 3 has all threads");
 }

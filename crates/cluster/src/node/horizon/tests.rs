@@ -240,6 +240,35 @@ fn no_snapshot_is_kept_for_longer_than_one_may_be() {
     drop(reader);
 }
 
+#[test]
+fn so_it_is_on_a_node_that_had_nothing_to_apply_for_long() {
+    let mut node = Node::new(10, 0);
+    let age = HorizonOptions::default().snapshot_age_max;
+    let old = node.readers.begin().unwrap();
+    // Too close to the message before to be remembered beside the newest.
+    node.apply(secs(1), 11);
+    let later = node.readers.begin().unwrap();
+    node.apply(secs(2), 12);
+    let newest = node.readers.begin().unwrap();
+    assert_eq!(node.rise(age + secs(1)), 10);
+    assert_eq!(node.rise(age + secs(2)), 12, "two are too old, and no message comes");
+    drop((old, later));
+    // The newest was so until now.
+    let comes = age * 9;
+    node.apply(comes, 13);
+    assert_eq!(node.rise(comes), 12, "the newest was the newest until now");
+    assert_eq!(node.rise(comes + age - secs(1)), 12, "it is not too old yet");
+    assert_eq!(node.rise(comes + age), 13, "it is too old");
+    drop(newest);
+    // A node that is not stepped while nothing comes.
+    let mut node = Node::new(10, 0);
+    let old = node.readers.begin().unwrap();
+    node.apply(secs(1), 11);
+    node.apply(comes, 12);
+    assert_eq!(node.rise(comes), 11, "an old reader holds it after a while without messages");
+    drop(old);
+}
+
 /// The definitions, word for word: everything that was heard is kept, and looked through each time.
 struct Model {
     heard: Vec<(Duration, u16, Heartbeat)>,
@@ -351,4 +380,6 @@ fn planted_bugs_are_found() {
     assert_found(Bug::LateHeartbeatCounts, late, "the older one lowers it");
     assert_found(Bug::OtherLogHeard, other, "an alarm");
     assert_found(Bug::SnapshotsAgeless, ageless, "what is too old holds it");
+    let idle = so_it_is_on_a_node_that_had_nothing_to_apply_for_long;
+    assert_found(Bug::IdleAgesForgotten, idle, "two are too old");
 }

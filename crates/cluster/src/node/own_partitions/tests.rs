@@ -13,6 +13,7 @@ use crate::record::message::{Message, MessageBuilder};
 use crate::record_id::{Author, NodeId};
 use crate::tables::cluster_tables::ClusterTables;
 use crate::tables::members::Members;
+use evergraph_graph::index::IndexId;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::partition::PartitionCount;
 use evergraph_graph::timestamp::Timestamp;
@@ -35,8 +36,14 @@ impl ReadableStore for ToyStore {
 }
 
 impl PartitionStore for ToyStore {
+    type PendingSync = ();
+
     fn installed(&self) -> Installed {
         self.0
+    }
+
+    fn has_filled(&self, _: IndexId) -> bool {
+        true
     }
 
     fn apply(&mut self, _: Timestamp, _: Vec<Mutation>, _: &SeenLog) -> Result<()> {
@@ -47,9 +54,7 @@ impl PartitionStore for ToyStore {
         panic!("nobody asks the thread of the node")
     }
 
-    fn checkpoint(&mut self) -> Result<()> {
-        Ok(())
-    }
+    fn begin_sync(&self) {}
 }
 
 const KEPT: PartitionId = PartitionId(0);

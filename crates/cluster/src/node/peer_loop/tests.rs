@@ -26,6 +26,9 @@ fn ms(milliseconds: u64) -> Duration {
 
 const PARTITIONS: u16 = 4;
 
+/// What each message counts.
+const MESSAGE_BYTES: usize = 1 << 20;
+
 /// Both nodes have joined, and keep all partitions.
 fn tables() -> ClusterTables {
     let members = Members::new((0..2).map(|node| (NodeId(node), Box::<str>::from("a:1"))));
@@ -142,7 +145,7 @@ impl Peer {
 
     fn apply(&mut self, message: u64) {
         self.node.applied.push(GraphSalt([7; 16]), LogPosition(message), &message.to_le_bytes());
-        self.peers.applied(self.node.applied.last());
+        self.peers.applied(self.node.applied.last(), MESSAGE_BYTES);
     }
 
     fn step(&mut self, now: u64) -> Vec<PeerEvent> {
@@ -167,7 +170,7 @@ impl Peer {
 
     /// How many questions, answers and the like were in each frame that it has sent since this was asked last.
     fn sent(&mut self) -> Vec<usize> {
-        std::mem::take(&mut self.peers.transport.sent)
+        std::mem::take(&mut self.peers.transport.get_mut().sent)
     }
 }
 
@@ -230,12 +233,19 @@ fn heartbeats_say_from_where_on_the_log_is_needed_and_it_may_be_trimmed_to_the_l
     (1..=20).for_each(|message| [&mut a, &mut b].into_iter().for_each(|peer| peer.apply(message)));
     b.node.needed_from = LogPosition(7);
     a.step(0);
-    assert_eq!(a.peers.trims_to(ms(0), LogPosition(15)), None, "the other one has said nothing yet");
+    assert_eq!(a.peers.trims_to(LogPosition(15)), None, "the other one has said nothing yet");
     b.step(0);
     a.step(0);
-    assert_eq!(a.peers.trims_to(ms(0), LogPosition(15)), Some(LogPosition(7)));
-    assert_eq!(a.peers.trims_to(ms(0), LogPosition(3)), Some(LogPosition(3)));
-    assert_eq!(a.peers.trims_to(TRIM_SILENCE_MAX, LogPosition(15)), Some(LogPosition(15)), "it is silent");
+    assert_eq!(a.peers.trims_to(LogPosition(15)), Some(LogPosition(7)));
+    assert_eq!(a.peers.trims_to(LogPosition(3)), Some(LogPosition(3)));
+    // However long the other one is silent.
+    let day = 24 * 3_600_000;
+    (21..2054).for_each(|message| a.apply(message));
+    assert!(!a.step(day).contains(&PeerEvent::LeftBehind(NodeId(1))));
+    assert_eq!(a.peers.trims_to(LogPosition(15)), Some(LogPosition(7)), "2047 MiB since");
+    a.apply(2054);
+    assert!(a.step(day).contains(&PeerEvent::LeftBehind(NodeId(1))));
+    assert_eq!(a.peers.trims_to(LogPosition(15)), Some(LogPosition(15)), "2 GiB since");
 }
 
 #[test]

@@ -12,9 +12,9 @@ use crate::log::reader::ReadMessage;
 use crate::log_position::LogPosition;
 use crate::node::apply::AppliedMessage;
 use crate::node::checkpoint;
-use crate::node::replicated_state::{RecordResult, ReplicatedState};
+use crate::node::replicated_state::{DecidedMessage, RecordResult, ReplicatedState};
 use crate::planted::{Bug, assert_found};
-use crate::record::body::{NewName, Record, RecordBody};
+use crate::record::body::{NewName, Record, RecordBody, UniqueStep};
 use crate::record::message::{Message, MessageBuilder};
 use crate::record::payload::payloads;
 use crate::record::transaction_part::TransactionPart;
@@ -22,6 +22,7 @@ use crate::record_id::{Author, NodeId};
 use crate::remote::remote_snapshot::GraphMap as _;
 use crate::seeded::{OneIn, SeededChance};
 use crate::tables::cluster_tables::{ClusterTables, TableAnswer};
+use crate::tables::index_builds::{BuildStage, IndexBuild};
 use crate::tables::members::Members;
 use crate::tables::placement_keys::ValuePartitions;
 use evergraph_graph::id::{KeyId, LabelId, PartitionId, VertexId};
@@ -43,7 +44,7 @@ const LABELS: [LabelId; 3] = [LabelId(0), LabelId(1), LabelId(2)];
 const KEYS: [KeyId; 2] = [KeyId(0), KeyId(1)];
 
 /// How many kinds of events there are, and how often each must happen.
-const KINDS: usize = 15;
+const KINDS: usize = 16;
 const OFTEN: u64 = 30;
 
 /// Some of them are equal, and some only as numbers.
@@ -71,6 +72,7 @@ enum Effect {
     Nothing,
     Begun(IndexDefinition),
     Ready(IndexDefinition),
+    Made(UniqueStep),
     Commits(Vec<Mutation>),
 }
 
@@ -241,6 +243,7 @@ impl World {
     fn apply(&mut self, bytes: Arc<[u8]>, effects: &[Effect], tally: &mut Tally) {
         let message = Message::decode(&bytes).expect("it was just made");
         let position = self.state.seen().position.next();
+        let length = bytes.len();
         let decided = self.state.apply(ReadMessage { position, message, bytes });
         let results: Vec<_> = decided.records.iter().map(|record| record.result).collect();
         if results == [RecordResult::PartKept, RecordResult::Committed] {
@@ -258,7 +261,8 @@ impl World {
                 _ => {}
             }
         }
-        let applied = AppliedMessage { seen: decided.seen, author: decided.author, records: decided.records };
+        let DecidedMessage { seen, author, records, .. } = decided;
+        let applied = AppliedMessage { seen, author, records, bytes: length };
         self.publisher.publish(&self.state, [applied].iter());
         self.moments.push((self.tables().newest(), self.holders.held.len()));
     }
@@ -274,7 +278,8 @@ impl World {
                 self.holders.add_unique(*index);
                 tally.add("index ready");
             }
-            Effect::Nothing => {}
+            Effect::Made(UniqueStep::Confirm) => tally.add("index unique"),
+            Effect::Made(UniqueStep::Enforce) | Effect::Nothing => {}
         }
     }
 
@@ -323,10 +328,20 @@ impl World {
                 let index = self.definition();
                 Some((RecordBody::CreateIndex { index, touches: Vec::new() }, Effect::Begun(index)))
             }
-            1 => {
-                let builds: Vec<_> = self.state.tables().builds().all().collect();
-                let (index, created) = (!builds.is_empty()).then(|| self.pick(&builds))?;
-                Some((RecordBody::IndexReady { index, created, touches: Vec::new() }, Effect::Ready(index)))
+            1 | 2 => {
+                let builds: Vec<_> = self.state.tables().builds().all().cloned().collect();
+                let IndexBuild { definition: index, created, stage, .. } =
+                    (!builds.is_empty()).then(|| self.pick(&builds))?;
+                let touches = Vec::new();
+                let step = match stage {
+                    BuildStage::Filling => {
+                        let ready = RecordBody::IndexReady { index, created, touches };
+                        return Some((ready, Effect::Ready(index)));
+                    }
+                    BuildStage::Filled => UniqueStep::Enforce,
+                    BuildStage::Enforced => UniqueStep::Confirm,
+                };
+                Some((RecordBody::UniqueIndex { index, created, step, touches }, Effect::Made(step)))
             }
             _ => {
                 let (part, commits) = self.transaction();

@@ -8,12 +8,17 @@ use crate::record::message::MESSAGE_BYTES_MAX;
 use crate::record::payload::{Destination, Payload};
 use crate::record_id::{Author, NodeId};
 use crate::remote::asking::{Ask, AskId, AskRefusal};
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::id::PartitionId;
+use evergraph_graph::wait_limit::WaitScope;
 use evergraph_storage::io::clock::SystemClock;
 use evergraph_storage::sync::Mutex;
 
 const SINCE: Timestamp = Timestamp(4);
 const COMMITTED: Timestamp = Timestamp(9);
+/// Far more than anything here takes.
+const LONG: Duration = Duration::from_secs(60);
+const SALT: GraphSalt = GraphSalt(*b"salt of a graph.");
 
 /// What becomes of a record; of some nothing does.
 type Log = fn(&RecordBody) -> Option<RecordResult>;
@@ -109,7 +114,17 @@ impl Desk {
         let payloads = vec![Payload { destination, mutations: vec![0; bytes] }];
         let part = TransactionPart { checks: vec![KeyHash(1)], payloads, ..TransactionPart::default() };
         let (node, clock) = (self.thread.handle(), SystemClock::new());
-        Submitter { node: &node, clock: &clock, patience: Duration::from_millis(100) }.submit(SINCE, part)
+        Self::submitter(&node, &clock).submit(SINCE, part)
+    }
+
+    fn settle(&self, unknown: UnknownCommit) -> Result<Timestamp> {
+        let (node, clock) = (self.thread.handle(), SystemClock::new());
+        Self::submitter(&node, &clock).settle(unknown)
+    }
+
+    fn submitter<'a>(node: &'a NodeHandle<ToyNode>, clock: &'a SystemClock) -> Submitter<'a, ToyNode> {
+        let (patience, limit) = (Duration::from_millis(100), WaitLimit::of_thread());
+        Submitter { node, clock, patience, salt: SALT, limit }
     }
 }
 
@@ -169,7 +184,7 @@ fn without_an_answer_a_cancel_tells_what_became_of_it() {
     let unknown = Desk::new(is_silent).submit(10).expect_err("nobody knows");
     assert_eq!(unknown.kind(), ErrorKind::Unknown, "nothing runs it again");
     let id = RecordId { author: Author { node: NodeId(0), incarnation: 0 }, number: 1 };
-    assert_eq!(unknown.cause(), Some(&id.unknown_commit(SINCE)));
+    assert_eq!(unknown.cause(), Some(&id.unknown_commit(SINCE, SALT)));
 }
 
 #[test]
@@ -179,4 +194,42 @@ fn a_node_that_stops_leaves_it_unknown() {
     assert!(unknown.cause::<UnknownCommit>().is_some(), "{unknown}");
     let not_sent = desk.submit(10).expect_err("the node has stopped");
     assert!(not_sent.kind() == ErrorKind::Io && not_sent.cause::<UnknownCommit>().is_none(), "{not_sent}");
+}
+
+#[test]
+fn a_transaction_waits_no_longer_than_its_thread_may() {
+    let in_no_time = || WaitLimit::default().for_at_most(Duration::from_millis(5)).enter();
+    let patient = |log, has_begun: fn() -> WaitScope| {
+        let desk = Desk::new(log);
+        let (node, clock) = (desk.thread.handle(), SystemClock::new());
+        let _waits = has_begun();
+        let submitter = Submitter { patience: LONG, ..Desk::submitter(&node, &clock) };
+        let submitted = submitter.submit(SINCE, TransactionPart::default());
+        (submitted, desk.pushed.lock().len())
+    };
+    // The record is called off, which says for certain what became of it.
+    let (called_off, pushed) = patient(loses, in_no_time);
+    assert_eq!((called_off.unwrap_err().kind(), pushed), (ErrorKind::Cancelled, 2));
+    assert_eq!(patient(is_slow, in_no_time).0.expect("it has committed"), COMMITTED);
+    // Nothing is sent for whoever may wait no longer.
+    let ended = || {
+        let flag = CancelFlag::default();
+        flag.cancel();
+        WaitLimit::default().and(flag).enter()
+    };
+    let (refused, pushed) = patient(takes, ended);
+    assert_eq!((refused.unwrap_err().kind(), pushed), (ErrorKind::Cancelled, 0));
+}
+
+#[test]
+fn what_a_commit_returned_is_settled_and_a_guess_calls_nothing_off() {
+    let desk = Desk::new(is_slow);
+    let id = RecordId { author: Author { node: NodeId(3), incarnation: 4 }, number: 5 };
+    let known = id.unknown_commit(SINCE, SALT);
+    let guess = UnknownCommit { number: 6, ..known };
+    assert_eq!(desk.settle(guess).unwrap_err().kind(), ErrorKind::Invalid);
+    assert!(desk.pushed.lock().is_empty(), "nothing is called off");
+    assert_eq!(desk.settle(known).expect("it has committed"), COMMITTED);
+    let pushed = desk.pushed.lock();
+    assert_eq!(pushed[0].1, RecordBody::Cancel { of: id, since: SINCE });
 }

@@ -1,7 +1,7 @@
 //! Frame queue: frames in order, within limits of their number and their bytes.
 
+use crate::transport::frame_counts::FrameTotal;
 use crate::transport::tcp::options::QueueLimits;
-use crate::transport::tcp::statistics::FrameTotal;
 use std::collections::VecDeque;
 
 /// Frames that wait, each with its bytes.

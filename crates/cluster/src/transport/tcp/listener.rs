@@ -10,13 +10,14 @@
 //! not merely to keep some open.
 
 use crate::transport::frame::FrameReader;
+use crate::transport::frame_counts::FrameTotal;
 use crate::transport::tcp::certificate::stream_error;
 use crate::transport::tcp::handshake::{Refusal, answer, linger};
 use crate::transport::tcp::link_error::{LinkError, LinkStep};
 use crate::transport::tcp::network::TcpNetwork;
 use crate::transport::tcp::peer::{Acceptance, Peer};
 use crate::transport::tcp::socket::prepare;
-use crate::transport::tcp::statistics::{FrameTotal, LinkDirection};
+use crate::transport::tcp::statistics::LinkDirection;
 use evergraph_storage::sync::Mutex;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

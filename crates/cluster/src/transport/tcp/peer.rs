@@ -4,11 +4,12 @@
 //! replaced still says of itself is ignored.
 
 use crate::record_id::NodeId;
+use crate::transport::frame_counts::FrameTotal;
 use crate::transport::tcp::frame_queue::RoomNews;
 use crate::transport::tcp::link_error::LinkError;
 use crate::transport::tcp::options::QueueLimits;
 use crate::transport::tcp::send_queue::SendQueue;
-use crate::transport::tcp::statistics::{FrameTotal, LinkDirection, LinkStatistics, PeerStatistics};
+use crate::transport::tcp::statistics::{LinkDirection, LinkStatistics, PeerStatistics};
 use evergraph_storage::sync::Mutex;
 use std::sync::Arc;
 use tokio::task::AbortHandle;

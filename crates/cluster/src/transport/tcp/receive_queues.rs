@@ -6,10 +6,10 @@
 
 use crate::record_id::NodeId;
 use crate::transport::frame::Frame;
+use crate::transport::frame_counts::FrameTotal;
 use crate::transport::interface::ReceivedFrame;
 use crate::transport::tcp::frame_queue::{FrameQueue, RoomNews};
 use crate::transport::tcp::options::QueueLimits;
-use crate::transport::tcp::statistics::FrameTotal;
 use evergraph_storage::sync::Mutex;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 //! Concurrency: the thread of the node puts frames in, one dialler takes them out; both hold the lock for as long as
 //! it takes to move some pointers.
 
+use crate::transport::frame_counts::FrameTotal;
 use crate::transport::tcp::frame_queue::{FrameQueue, RoomNews};
 use crate::transport::tcp::options::QueueLimits;
-use crate::transport::tcp::statistics::FrameTotal;
 use evergraph_storage::sync::Mutex;
 use tokio::sync::Notify;
 

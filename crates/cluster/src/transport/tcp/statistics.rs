@@ -1,30 +1,8 @@
 //! Statistics: what a network has carried, what was lost on the way to it, and why there is no connection.
 
 use crate::record_id::NodeId;
+use crate::transport::frame_counts::FrameTotal;
 use crate::transport::tcp::link_error::LinkError;
-
-/// Frames, and their bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct FrameTotal {
-    /// Frames.
-    pub frames: u64,
-    /// Their bytes, without those that TLS adds.
-    pub bytes: u64,
-}
-
-impl FrameTotal {
-    /// One frame more, of so many bytes.
-    pub(super) fn add(&mut self, bytes: usize) {
-        self.frames += 1;
-        self.bytes += bytes as u64;
-    }
-
-    /// So many more.
-    pub(super) fn add_all(&mut self, other: Self) {
-        self.frames += other.frames;
-        self.bytes += other.bytes;
-    }
-}
 
 /// One direction between two nodes: all connections since the node became known.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -1,0 +1,284 @@
+//! Access to etcd: where the log of a cluster is, and how a node shows who it is there, as its own file says.
+//!
+//! A password stands in a file of its own, which nobody else may read, as keys do: settings are shown to others more often.
+
+use crate::log::etcd::options::{
+    CleartextLogin, EtcdClientCertificate, EtcdEndpoint, EtcdLogin, EtcdOptions, EtcdTls,
+};
+use crate::running::document::{Document, quoted};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_storage::io::directory::Directory as _;
+use evergraph_storage::io::disk::DiskDirectory;
+use serde::Deserialize;
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use toml::Spanned;
+
+/// Bytes of a password.
+const PASSWORD_BYTES_MAX: u64 = 4096;
+
+/// Where the log is, and who asks there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EtcdAccess {
+    /// Members of etcd, the nearest first.
+    pub endpoints: Vec<EtcdEndpoint>,
+    /// Files of certificates, with endpoints of `https`.
+    pub tls: Option<EtcdTls>,
+    /// A user of etcd, where it demands one.
+    pub login: Option<EtcdPasswordFile>,
+    /// How long a request may take; the log's default if there is none.
+    pub time_limit: Option<Duration>,
+}
+
+/// A user of etcd whose password is in a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EtcdPasswordFile {
+    /// The name.
+    pub user: String,
+    /// The file of the password, which nobody else can read. A newline at its end is not part of it.
+    pub password_file: PathBuf,
+    /// Whether the password may go over a network without TLS.
+    pub cleartext: CleartextLogin,
+}
+
+/// The table of a node's file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct EtcdTable {
+    endpoints: Spanned<Vec<Spanned<String>>>,
+    root: Option<PathBuf>,
+    certificate: Option<Spanned<PathBuf>>,
+    key: Option<PathBuf>,
+    user: Option<Spanned<String>>,
+    password_file: Option<PathBuf>,
+    #[serde(default)]
+    allow_cleartext_password: bool,
+    time_limit_ms: Option<u64>,
+}
+
+impl EtcdAccess {
+    /// Of members without certificates and log-in.
+    #[must_use]
+    pub fn new(endpoints: Vec<EtcdEndpoint>) -> Self {
+        Self { endpoints, tls: None, login: None, time_limit: None }
+    }
+
+    /// What the table says, whose files are relative to `folder`.
+    pub(super) fn of(table: EtcdTable, document: &Document, folder: &Path) -> Result<Self> {
+        let parse = |url: &Spanned<String>| {
+            url.get_ref().parse().map_err(|error| document.wrong("etcd.endpoints", url, error))
+        };
+        let endpoints = table.endpoints.get_ref().iter().map(parse).collect::<Result<Vec<EtcdEndpoint>>>()?;
+        let client = match (&table.certificate, table.key) {
+            (Some(certificate), Some(key)) => Some(EtcdClientCertificate {
+                certificate: folder.join(certificate.get_ref()),
+                key: folder.join(key),
+            }),
+            (Some(certificate), None) => {
+                return Err(document.wrong("etcd.certificate", certificate, "its key is missing"));
+            }
+            (None, Some(_)) => {
+                return Err(document.wrong(
+                    "etcd.endpoints",
+                    &table.endpoints,
+                    "there is a key without a certificate",
+                ));
+            }
+            (None, None) => None,
+        };
+        let tls = match (table.root, client) {
+            (Some(root), client) => Some(EtcdTls { root: folder.join(root), client }),
+            (None, Some(_)) => {
+                let problem = "there is a certificate to show, and no root to check etcd's by";
+                return Err(document.wrong("etcd.endpoints", &table.endpoints, problem));
+            }
+            (None, None) => None,
+        };
+        let login = match (table.user, table.password_file) {
+            (Some(user), Some(file)) => Some(EtcdPasswordFile {
+                user: user.into_inner(),
+                password_file: folder.join(file),
+                cleartext: match table.allow_cleartext_password {
+                    true => CleartextLogin::Anywhere,
+                    false => CleartextLogin::Loopback,
+                },
+            }),
+            (Some(user), None) => {
+                return Err(document.wrong("etcd.user", &user, "the file of its password is missing"));
+            }
+            (None, Some(_)) => {
+                let problem = "there is a password without a user";
+                return Err(document.wrong("etcd.endpoints", &table.endpoints, problem));
+            }
+            (None, None) => None,
+        };
+        let time_limit = table.time_limit_ms.map(Duration::from_millis);
+        Ok(Self { endpoints, tls, login, time_limit })
+    }
+
+    /// How a log under `key` is opened.
+    ///
+    /// # Errors
+    /// `invalid` for a password that others can read, or that is no text; `not_found`, `io`.
+    pub fn options(&self, key: String) -> Result<EtcdOptions> {
+        let mut options = EtcdOptions::new(self.endpoints.clone(), key);
+        options.tls.clone_from(&self.tls);
+        if let Some(EtcdPasswordFile { user, password_file, cleartext }) = &self.login {
+            let password = read_password(password_file)?;
+            options.login = Some(EtcdLogin { user: user.clone(), password, cleartext: *cleartext });
+        }
+        if let Some(time_limit) = self.time_limit {
+            options.time_limit = time_limit;
+        }
+        Ok(options)
+    }
+
+    /// The table of a node's file.
+    pub(super) fn to_toml(&self) -> String {
+        let endpoints: Vec<String> = self.endpoints.iter().map(|at| quoted(&at.to_string())).collect();
+        let mut out = format!("[etcd]\nendpoints = [{}]\n", endpoints.join(", "));
+        let mut put = |key: &str, value: &str| {
+            let _ = writeln!(out, "{key} = {value}");
+        };
+        let path = |path: &Path| quoted(&path.to_string_lossy());
+        if let Some(tls) = &self.tls {
+            put("root", &path(&tls.root));
+            if let Some(EtcdClientCertificate { certificate, key }) = &tls.client {
+                put("certificate", &path(certificate));
+                put("key", &path(key));
+            }
+        }
+        if let Some(login) = &self.login {
+            put("user", &quoted(&login.user));
+            put("password-file", &path(&login.password_file));
+            if login.cleartext == CleartextLogin::Anywhere {
+                put("allow-cleartext-password", "true");
+            }
+        }
+        if let Some(time_limit) = self.time_limit {
+            put("time-limit-ms", &time_limit.as_millis().to_string());
+        }
+        out
+    }
+}
+
+fn read_password(path: &Path) -> Result<String> {
+    let failed = |error: std::io::Error| {
+        let kind = match error.kind() {
+            std::io::ErrorKind::NotFound => ErrorKind::NotFound,
+            _ => ErrorKind::Io,
+        };
+        Error::new(kind, format!("read the password for etcd, {}: {error}", path.display())).because(error)
+    };
+    let metadata = fs::metadata(path).map_err(failed)?;
+    let mode = metadata.permissions().mode() & 0o777;
+    // A group may read one of root's: so services get their secrets.
+    let allowed = if metadata.uid() == 0 { 0o740 } else { 0o700 };
+    if metadata.is_file() && mode & !allowed != 0 {
+        let path = path.display();
+        return Err(Error::invalid(format!(
+            "the password in {path} can be read or written by other users of this machine (its mode is {mode:03o}): \
+             chmod 600 {path}"
+        )));
+    }
+    let (folder, name) = split(path)?;
+    let bytes = DiskDirectory::open(folder).and_then(|folder| folder.read_all(name, PASSWORD_BYTES_MAX))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Error::invalid(format!("the password in {} is not UTF-8", path.display())))?;
+    let password = text.strip_suffix('\n').unwrap_or(&text);
+    if password.is_empty() {
+        return Err(Error::invalid(format!("there is no password in {}", path.display())));
+    }
+    Ok(password.to_owned())
+}
+
+/// The folder and the name of a file.
+pub(super) fn split(path: &Path) -> Result<(&Path, &str)> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name = name.ok_or_else(|| Error::invalid(format!("{} is not the path of a file", path.display())))?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    Ok((folder.unwrap_or(Path::new(".")), name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Deserialize)]
+    struct Whole {
+        etcd: EtcdTable,
+    }
+
+    fn access(text: &str) -> Result<EtcdAccess> {
+        let document = Document::of("n/node.toml", text);
+        let whole: Whole = document.parse()?;
+        EtcdAccess::of(whole.etcd, &document, Path::new("/n"))
+    }
+
+    fn secure() -> EtcdAccess {
+        EtcdAccess {
+            endpoints: vec!["https://etcd1:2379".parse().unwrap(), "https://etcd2:2379".parse().unwrap()],
+            tls: Some(EtcdTls {
+                root: "/n/etcd-root.pem".into(),
+                client: Some(EtcdClientCertificate {
+                    certificate: "/n/c.pem".into(),
+                    key: "/n/c.key".into(),
+                }),
+            }),
+            login: Some(EtcdPasswordFile {
+                user: "evergraph".to_owned(),
+                password_file: "/n/password".into(),
+                cleartext: CleartextLogin::Anywhere,
+            }),
+            time_limit: Some(Duration::from_secs(5)),
+        }
+    }
+
+    #[test]
+    fn access_reads_back_as_it_was_written() {
+        for access_written in [secure(), EtcdAccess::new(vec!["http://127.0.0.1:2379".parse().unwrap()])] {
+            assert_eq!(access(&access_written.to_toml()).unwrap(), access_written);
+        }
+    }
+
+    #[test]
+    fn half_of_a_pair_is_named_by_its_line() {
+        for (text, said) in [
+            ("certificate = 'c'", "n/node.toml:3: etcd.certificate: its key is missing"),
+            ("key = 'c'", "n/node.toml:2: etcd.endpoints: there is a key without a certificate"),
+            ("certificate = 'c'\nkey = 'k'", "no root"),
+            ("user = 'u'", "n/node.toml:3: etcd.user: the file of its password is missing"),
+            ("password-file = 'p'", "a password without a user"),
+            ("password = 'p'", "n/node.toml:3: unknown field `password`"),
+        ] {
+            let text = format!("[etcd]\nendpoints = ['http://localhost']\n{text}");
+            let error = access(&text).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+        let error = access("[etcd]\nendpoints = ['etcd1:2379']").unwrap_err().to_string();
+        assert!(error.starts_with("n/node.toml:2: etcd.endpoints: `etcd1:2379` is not the URL"), "{error}");
+    }
+
+    #[test]
+    fn a_password_is_read_from_a_file_of_its_owner_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("password");
+        let mut access = secure();
+        access.login.as_mut().unwrap().password_file.clone_from(&file);
+        let options = || access.options("key".to_owned());
+        assert_eq!(options().unwrap_err().kind(), ErrorKind::NotFound);
+        fs::write(&file, "open sesame\n").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(options().unwrap_err().to_string().contains("chmod 600"));
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        let options_read = options().unwrap();
+        let login = options_read.login.unwrap();
+        assert_eq!((login.user.as_str(), login.password.as_str()), ("evergraph", "open sesame"));
+        assert_eq!((options_read.time_limit, options_read.key.as_str()), (Duration::from_secs(5), "key"));
+        fs::write(&file, "\n").unwrap();
+        assert!(options().unwrap_err().to_string().contains("no password"));
+    }
+}

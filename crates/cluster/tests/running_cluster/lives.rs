@@ -1,0 +1,87 @@
+//! Lives of nodes: they are closed, or dropped as in a crash of their process, and opened again from their folders.
+
+use crate::graph::{count, store, write_path};
+use crate::members::Members;
+use crate::site::{Site, open};
+use crate::test_log::wait_until;
+use evergraph_cluster::log_position::LogPosition;
+use evergraph_cluster::node::kept_partition::PartitionCondition;
+use evergraph_cluster::running::cluster_node::ClusterNode;
+use evergraph_graph::error::ErrorKind;
+use std::fs;
+
+/// All nodes see this many vertices, and the edges of the paths that they are.
+fn all_see(nodes: &[&ClusterNode], vertices: usize, paths: usize) {
+    for node in nodes {
+        let found = count(&store(node));
+        let (found, number) = (found.unwrap(), node.author().node.0);
+        assert_eq!(found, (vertices, vertices - paths), "node {number}");
+    }
+}
+
+/// Whether every partition that the node keeps has everything that it has applied.
+fn is_complete(node: &ClusterNode) -> bool {
+    let status = node.status();
+    assert!(status.stopped.is_none() && status.unusable.is_empty(), "{status:?}");
+    let partitions = &status.node.partitions;
+    assert_eq!(partitions.len(), 4, "two copies of six partitions on three nodes");
+    partitions.iter().all(|partition| matches!(partition.condition, Some(PartitionCondition::Complete)))
+}
+
+#[test]
+fn nodes_come_back_from_their_folders_with_everything_that_was_acknowledged() {
+    let Some(etcd) = Members::start(1) else { return };
+    let site = Site::on(&etcd, 3);
+    let (first, second, third) = (site.open(0), site.open(1), site.open(2));
+    write_path(&store(&first), 40);
+    all_see(&[&first, &second, &third], 40, 1);
+    let error = open(site.folder(0)).map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
+
+    // Closed: the others go on with their copies, and what it missed is in the log.
+    let kept = second.checkpoint().unwrap();
+    second.close().unwrap();
+    second.close().unwrap();
+    assert!(second.checkpoint().unwrap_err().to_string().contains("was closed"));
+    assert!(count(&store(&second)).unwrap_err().to_string().contains("was closed"));
+    assert_eq!(second.status().stopped.as_deref(), Some("the node was closed"));
+    write_path(&store(&third), 20);
+    let second = site.open(1);
+    assert_eq!(second.author().incarnation, 1);
+    assert!(kept > LogPosition::START && second.status().node.log.needed_from > LogPosition::START);
+    all_see(&[&first, &second, &third], 60, 2);
+
+    // Dropped: its files hold more than its checkpoint says.
+    third.checkpoint().unwrap();
+    write_path(&store(&first), 20);
+    all_see(&[&third], 80, 3);
+    drop(third);
+    write_path(&store(&second), 20);
+    let third = site.open(2);
+    all_see(&[&first, &second, &third], 100, 4);
+    wait_until("partitions catch up", || [&first, &second, &third].into_iter().all(is_complete));
+
+    // All at once, and all reach each other again.
+    [first, second, third].into_iter().for_each(drop);
+    let (first, second, third) = (site.open(0), site.open(1), site.open(2));
+    all_see(&[&first, &second, &third], 100, 4);
+    write_path(&store(&third), 20);
+    all_see(&[&first, &second, &third], 120, 5);
+    wait_until("links are there", || {
+        let links = first.status().links;
+        links.len() == 2 && links.iter().all(|link| link.outgoing.is_connected && link.incoming.is_connected)
+    });
+    [&first, &second, &third].iter().for_each(|node| node.close().unwrap());
+
+    // Partitions of the first one are lost, and damaged: others have copies of them.
+    let mut folders: Vec<_> = fs::read_dir(site.folder(0).join("partitions")).unwrap().collect();
+    let [lost, damaged] = [0, 0].map(|_| folders.pop().unwrap().unwrap().path());
+    fs::remove_dir_all(lost).unwrap();
+    fs::write(damaged.join("manifest"), "no manifest").unwrap();
+    let (first, _second, _third) = (site.open(0), site.open(1), site.open(2));
+    let unusable = first.status().unusable;
+    assert_eq!(unusable.len(), 2, "{unusable:?}");
+    assert!(unusable.iter().any(|partition| partition.reason.contains("copy it again")), "{unusable:?}");
+    assert!(unusable.iter().any(|partition| partition.reason.contains("manifest")), "{unusable:?}");
+    all_see(&[&first], 120, 5);
+}

@@ -1,0 +1,33 @@
+//! Running cluster: nodes as a process runs them, from the folders that were created for them, on a real etcd and over TCP.
+//!
+//! ```text
+//! site        a cluster that was created, its nodes on free ports of this machine
+//! graph       what is written and read through the stores of nodes
+//! lives       nodes are closed, dropped and opened again: all see everything
+//! copies      folders that were copied: two processes are one node; a node that needs more of the log than there is
+//! refusals    what keeps a node from starting, in words that name the cause
+//! ```
+//!
+//! Without the program `etcd` those that need it say that they were skipped; with `CI` set they fail.
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
+
+mod copies;
+#[path = "../../../../tests/src/etcd.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod etcd;
+mod graph;
+#[path = "../etcd/http.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod http;
+mod lives;
+#[path = "../etcd/members.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod members;
+mod refusals;
+mod site;
+#[path = "../../../../tests/src/skips.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod skips;
+#[path = "../etcd/test_log.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod test_log;

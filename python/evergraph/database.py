@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from evergraph import _native
 from evergraph._html import paragraph
-from evergraph.errors import InvalidError
+from evergraph.errors import InvalidError, UnknownOutcomeError
 from evergraph.files import Files
 from evergraph.handle import Handle, state_of
 from evergraph.indexes import Indexes
@@ -63,7 +63,8 @@ def open(  # noqa: A001 - as the standard library's modules do
     ----------
     path : path, optional
         A directory, created if it does not exist. Without a path the database is in memory, and is gone when its
-        last handle closes.
+        last handle closes. ``"cluster:FOLDER"`` opens the graph of a cluster, by the node that has the folder,
+        which runs in this process until the last handle closes: see the guide, "Cluster".
     engine : {"memory", "disk", "mapped"}, optional
         Where the graph of a new database is kept: in memory, with its log and checkpoints on disk (the
         default); on disk within a memory limit, for a graph larger than memory; or in mapped files, for one that
@@ -159,6 +160,21 @@ def open(  # noqa: A001 - as the standard library's modules do
             "live_bytes_max": live_bytes_max,
         }
         _check_read_only(path, engine, [name for name, setting in writing.items() if setting is not None])
+    if path is not None and os.fspath(path).startswith("cluster:"):
+        of_files = {
+            "engine": engine,
+            "persistent_memory": persistent_memory,
+            "durability": durability,
+            "sync_interval": sync_interval,
+            "read_only": read_only or None,
+            "stall_max": stall_max,
+            "io_threads": io_threads,
+            "compaction_threads": compaction_threads,
+            "checkpoint_after_bytes": checkpoint_after_bytes,
+            "log_file_bytes": log_file_bytes,
+            "live_bytes_max": live_bytes_max,
+        }
+        _check_cluster([name for name, setting in of_files.items() if setting is not None])
     if path is None and not (durability in (None, "none") and sync_interval is None):
         raise InvalidError("a database in memory has no durability: give a path, or leave it out")
     settings: _native._OpenSettings = {
@@ -193,6 +209,12 @@ def _check_read_only(path: StrPath | None, engine: Engine | None, writing: list[
         )
     if writing:
         raise InvalidError(f"{writing[0]} is about writing: leave it out, or read_only=True")
+
+
+def _check_cluster(of_files: list[str]) -> None:
+    """Refuse settings about the files of a database for the graph of a cluster."""
+    if of_files:
+        raise InvalidError(f"{of_files[0]} is about the files of one database, and not of a cluster: leave it out")
 
 
 class Database(Loading, Files, Indexes, Maintenance, Handle):
@@ -240,8 +262,8 @@ class Database(Loading, Files, Indexes, Maintenance, Handle):
         return None if path is None else Path(path)
 
     @property
-    def engine(self) -> Engine:
-        """Where the graph is kept: "memory", "disk" or "mapped"."""
+    def engine(self) -> Engine | Literal["cluster"]:
+        """Where the graph is kept: "memory", "disk" or "mapped"; "cluster" on the nodes of a cluster."""
         return self._native.engine
 
     @property
@@ -268,7 +290,14 @@ class Database(Loading, Files, Indexes, Maintenance, Handle):
         """Whether this handle can still be used."""
         return self._native.is_open
 
-    def begin(self, *, isolation: Isolation | None = None, timeout: float | None = None) -> Transaction:
+    def begin(
+        self,
+        *,
+        isolation: Isolation | None = None,
+        timeout: float | None = None,
+        fresh: bool = False,
+        after: int | None = None,
+    ) -> Transaction:
         """Begin a transaction at the newest commit.
 
         Parameters
@@ -277,18 +306,32 @@ class Database(Loading, Files, Indexes, Maintenance, Handle):
             Isolation level; by default the database's. See the guide, "Guarantees and limits".
         timeout : float, optional
             Seconds that the transaction may take.
+        fresh : bool
+            On a cluster: wait until this node has every commit that was acknowledged to anybody before. By default
+            a transaction sees what its node has, which may be a moment behind.
+            Elsewhere it always sees everything.
+        after : int, optional
+            On a cluster: wait until this node has this commit, ``Transaction.committed_at`` or
+            ``Snapshot.timestamp`` on any node.
 
         Returns
         -------
         Transaction
             As a context manager it commits at the end, or rolls back on an exception.
 
+        Raises
+        ------
+        BusyError
+            On a cluster, if its node does not have as much in time.
+        InvalidError
+            For `fresh` and `after` at once.
+
         Examples
         --------
         >>> with db.begin(isolation="serializable") as tx:
         ...     tx.set(ada, born=1815)
         """
-        return Transaction(self._native.begin(isolation, timeout))
+        return Transaction(self._native.begin(isolation, timeout, fresh, after))
 
     def transact(
         self,
@@ -296,6 +339,8 @@ class Database(Loading, Files, Indexes, Maintenance, Handle):
         *,
         isolation: Isolation | None = None,
         timeout: float | None = None,
+        fresh: bool = False,
+        after: int | None = None,
     ) -> T:
         """Run `body` in a transaction and commit it; after a conflict, run it again from the beginning.
 
@@ -304,7 +349,7 @@ class Database(Loading, Files, Indexes, Maintenance, Handle):
         body : callable
             Receives the transaction. It may run several times, so it must not have side effects that cannot be
             repeated.
-        isolation, timeout
+        isolation, timeout, fresh, after
             See `begin`; all attempts share the timeout.
 
         Returns
@@ -315,6 +360,8 @@ class Database(Loading, Files, Indexes, Maintenance, Handle):
         ------
         ConflictError
             Only after many attempts.
+        UnknownOutcomeError
+            On a cluster, if its log did not answer in time: see `settle`. It is not run again.
 
         Examples
         --------
@@ -331,13 +378,52 @@ class Database(Loading, Files, Indexes, Maintenance, Handle):
                 native.rollback()
             return outcome
 
-        outcome: T = self._native.transact(attempt, isolation, timeout)
+        outcome: T = self._native.transact(attempt, isolation, timeout, fresh, after)
         return outcome
 
-    def snapshot(self) -> Snapshot:
-        """Take a snapshot of the newest readable commit. Cost: negligible.
+    def settle(self, unknown: UnknownOutcomeError | str) -> int | None:
+        """Find out whether a transaction of a cluster has committed whose commit raised ``UnknownOutcomeError``.
+
+        Any node of the cluster can be asked. A transaction that is still under way is called off: if it has not
+        committed by now, it never will.
+
+        Parameters
+        ----------
+        unknown : UnknownOutcomeError or str
+            The exception that its commit raised, or its `transaction`.
+
+        Returns
+        -------
+        int or None
+            Its place in the order of commits; ``None`` if it was not written and never will be: it is safe to run
+            it again.
+
+        Raises
+        ------
+        UnknownOutcomeError
+            If that is still not known: the log does not answer, or has forgotten the transaction.
+        InvalidError
+            If the exception names no transaction, or one of another cluster, or this database is not on a cluster.
+        """
+        transaction = unknown.transaction if isinstance(unknown, UnknownOutcomeError) else unknown
+        if transaction is None:
+            raise InvalidError("the exception names no transaction of a cluster: only a cluster can settle one")
+        return self._native.settle(transaction)
+
+    def snapshot(self, *, fresh: bool = False, after: int | None = None) -> Snapshot:
+        """Take a snapshot of the newest readable commit. Cost: negligible, unless it waits.
 
         With durability "sync" that is the newest durable commit.
+
+        Parameters
+        ----------
+        fresh, after
+            See `begin`.
+
+        Raises
+        ------
+        BusyError, InvalidError
+            See `begin`.
 
         Examples
         --------
@@ -345,7 +431,7 @@ class Database(Loading, Files, Indexes, Maintenance, Handle):
         ...     now.labels()
         {'Person': 3}
         """
-        return Snapshot(self._native.snapshot())
+        return Snapshot(self._native.snapshot(fresh, after))
 
     def query(
         self,

@@ -14,7 +14,7 @@ CancelledError     the caller asked the call to stop
 =================  ==========================================================================
 
 ``UnknownOutcomeError`` is an ``IoError``: a connection to a server was lost before the answer to a write, or the
-server does not know whether it was written.
+server, or the log of a cluster, does not know whether it was written.
 ``UnknownNameWarning`` is not an error: it accompanies the results of a query.
 """
 
@@ -96,8 +96,16 @@ class UnknownOutcomeError(IoError):
     """A write or a commit was sent to a server, and it is not known whether it was written.
 
     The connection was lost before its answer came, or the server does not know. Nothing is tried again by itself:
-    look whether it is there first.
+    look whether it is there first. On a cluster, `transaction` names the transaction, and
+    ``Database.settle`` finds out what became of it.
+
+    Attributes
+    ----------
+    transaction : str or None
+        The transaction, as in "2.7.143@57-00c0ffee00c0ffee", if a cluster named it.
     """
+
+    transaction: str | None = None
 
 
 class ForkError(InvalidError):

@@ -385,9 +385,20 @@ class Transaction(Asking, Block):
             again.
         IoError
             If the log failed: the outcome is unknown until the database is opened again.
+        UnknownOutcomeError
+            On a cluster, if its log did not answer in time: see ``Database.settle``.
         """
         _, renamed = self._native.commit()
         return [(EdgeId(*old), EdgeId(*new)) for old, new in renamed]
+
+    @property
+    def committed_at(self) -> int | None:
+        """Its place in the order of commits, once it has committed; ``None`` before, and after a rollback.
+
+        If it wrote nothing, that of the commit that it read. On a cluster another node waits for it, given as
+        `after` to ``Database.begin``, ``transact`` or ``snapshot``.
+        """
+        return self._native.committed_at
 
     def rollback(self) -> None:
         """Discard the writes. Does nothing if it was committed or rolled back."""

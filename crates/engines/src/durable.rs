@@ -1,6 +1,6 @@
 //! Files of any engine: the manifest names the engine that opens them.
 
-use crate::engine::{AnyDisplaced, AnyEngine, of_another_engine, with_engine};
+use crate::engine::{AnyDisplaced, AnyEngine, of_another_engine};
 use crate::kind::EngineKind;
 use crate::view::AnyView;
 use evergraph_disk_engine::engine::DiskEngine;
@@ -44,14 +44,43 @@ macro_rules! with_writer {
             AnyEngine::Disk($engine) => $call,
             AnyEngine::Mapped($engine) => $call,
             AnyEngine::Reader(_) => $other,
+            #[cfg(feature = "cluster")]
+            AnyEngine::Cluster(_) => $other,
         }
     };
 }
 
-/// What a process that does not write can't do: its store says so ahead of this.
+/// Does the same with whichever engine a manifest names.
+macro_rules! with_engine_named {
+    ($name:expr, $engine:ident => $call:expr) => {
+        match kind_of($name) {
+            EngineKind::Memory => {
+                type $engine = MemoryEngine;
+                $call
+            }
+            EngineKind::Disk => {
+                type $engine = DiskEngine;
+                $call
+            }
+            EngineKind::Mapped => {
+                type $engine = MappedEngine;
+                $call
+            }
+            EngineKind::Cluster => in_no_manifest(),
+        }
+    };
+}
+
+/// Why no manifest names the engine of a cluster.
+#[cold]
+fn in_no_manifest() -> ! {
+    unreachable!("a manifest is read if a database can be created with its engine")
+}
+
+/// What a process that does not write files can't do: its store says so ahead of this.
 #[cold]
 fn only_reads() -> Error {
-    Error::invalid("the database is open to be read here: open it to be written to change it")
+    Error::invalid("the files of the database are not written by this process")
 }
 
 /// The engine of a manifest that was read: another one would have been refused.
@@ -70,36 +99,20 @@ impl DurableEngine for AnyEngine {
     }
 
     fn takes_partition(engine: &str) -> bool {
-        match kind_of(engine) {
-            EngineKind::Memory => MemoryEngine::takes_partition(engine),
-            EngineKind::Disk => DiskEngine::takes_partition(engine),
-            EngineKind::Mapped => MappedEngine::takes_partition(engine),
-        }
+        with_engine_named!(engine, NamedEngine => NamedEngine::takes_partition(engine))
     }
 
     #[inline]
     fn empty_section(engine: &str) -> Vec<u8> {
-        match kind_of(engine) {
-            EngineKind::Memory => MemoryEngine::empty_section(engine),
-            EngineKind::Disk => DiskEngine::empty_section(engine),
-            EngineKind::Mapped => MappedEngine::empty_section(engine),
-        }
+        with_engine_named!(engine, NamedEngine => NamedEngine::empty_section(engine))
     }
 
     fn memory_limit(engine: &str, asked_bytes: u64) -> Result<u64> {
-        match kind_of(engine) {
-            EngineKind::Memory => MemoryEngine::memory_limit(engine, asked_bytes),
-            EngineKind::Disk => DiskEngine::memory_limit(engine, asked_bytes),
-            EngineKind::Mapped => MappedEngine::memory_limit(engine, asked_bytes),
-        }
+        with_engine_named!(engine, NamedEngine => NamedEngine::memory_limit(engine, asked_bytes))
     }
 
     fn transaction_bytes_max(engine: &str, memory_limit_bytes: u64) -> u64 {
-        match kind_of(engine) {
-            EngineKind::Memory => MemoryEngine::transaction_bytes_max(engine, memory_limit_bytes),
-            EngineKind::Disk => DiskEngine::transaction_bytes_max(engine, memory_limit_bytes),
-            EngineKind::Mapped => MappedEngine::transaction_bytes_max(engine, memory_limit_bytes),
-        }
+        with_engine_named!(engine, NamedEngine => NamedEngine::transaction_bytes_max(engine, memory_limit_bytes))
     }
 
     #[inline]
@@ -123,6 +136,7 @@ impl DurableEngine for AnyEngine {
             EngineKind::Mapped => {
                 MappedEngine::open(opening).map(|opened| opened.map(|engine| Self::Mapped(Box::new(engine))))
             }
+            EngineKind::Cluster => in_no_manifest(),
         }
     }
 
@@ -155,6 +169,8 @@ impl DurableEngine for AnyEngine {
             Self::Disk(engine) => engine.takes_vertex_changes(),
             Self::Mapped(engine) => engine.takes_vertex_changes(),
             Self::Reader(_) => false,
+            #[cfg(feature = "cluster")]
+            Self::Cluster(_) => false,
         }
     }
 
@@ -165,6 +181,8 @@ impl DurableEngine for AnyEngine {
             Self::Disk(engine) => engine.build_load(plan, progress).map(AnyLoad::Disk),
             Self::Mapped(engine) => engine.build_load(plan, progress).map(AnyLoad::Mapped),
             Self::Reader(_) => Err(only_reads()),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(_) => Err(only_reads()),
         }
     }
 
@@ -228,7 +246,15 @@ impl DurableEngine for AnyEngine {
     }
 
     fn close(&self) {
-        with_engine!(self, engine => engine.close());
+        match self {
+            Self::Memory(engine) => engine.close(),
+            Self::Disk(engine) => engine.close(),
+            Self::Mapped(engine) => engine.close(),
+            Self::Reader(engine) => engine.close(),
+            // Whoever opened its node closes it.
+            #[cfg(feature = "cluster")]
+            Self::Cluster(_) => {}
+        }
     }
 
     #[inline]
@@ -238,11 +264,7 @@ impl DurableEngine for AnyEngine {
         report: &mut Report,
         progress: &mut CheckProgress<'_>,
     ) -> Result<()> {
-        match kind_of(&manifest.engine) {
-            EngineKind::Memory => MemoryEngine::check_files(directory, manifest, report, progress),
-            EngineKind::Disk => DiskEngine::check_files(directory, manifest, report, progress),
-            EngineKind::Mapped => MappedEngine::check_files(directory, manifest, report, progress),
-        }
+        with_engine_named!(&manifest.engine, NamedEngine => NamedEngine::check_files(directory, manifest, report, progress))
     }
 
     fn write_graph<V: View>(
@@ -250,11 +272,7 @@ impl DurableEngine for AnyEngine {
         source: &mut GraphSource<'_, V>,
         directory: &Arc<dyn Directory>,
     ) -> Result<(Manifest, u64)> {
-        match kind_of(engine) {
-            EngineKind::Memory => MemoryEngine::write_graph(engine, source, directory),
-            EngineKind::Disk => DiskEngine::write_graph(engine, source, directory),
-            EngineKind::Mapped => MappedEngine::write_graph(engine, source, directory),
-        }
+        with_engine_named!(engine, NamedEngine => NamedEngine::write_graph(engine, source, directory))
     }
 
     fn salvage(
@@ -262,10 +280,6 @@ impl DurableEngine for AnyEngine {
         target: &SalvageTarget<'_>,
         progress: &mut CheckProgress<'_>,
     ) -> Result<Salvaged> {
-        match kind_of(&source.manifest.engine) {
-            EngineKind::Memory => MemoryEngine::salvage(source, target, progress),
-            EngineKind::Disk => DiskEngine::salvage(source, target, progress),
-            EngineKind::Mapped => MappedEngine::salvage(source, target, progress),
-        }
+        with_engine_named!(&source.manifest.engine, NamedEngine => NamedEngine::salvage(source, target, progress))
     }
 }

@@ -3,12 +3,14 @@
 use crate::kind::EngineKind;
 use crate::topology::AnyTopology;
 use crate::view::AnyView;
+#[cfg(feature = "cluster")]
+use evergraph_cluster::engine::cluster_engine::ClusterEngine;
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_disk_engine::statistics::TreeStatistics;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, GroupId, LabelId, TypeId, VertexId};
-use evergraph_graph::index::IndexId;
+use evergraph_graph::index::{IndexDefinition, IndexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
@@ -36,6 +38,9 @@ pub enum AnyEngine {
     Mapped(Box<MappedEngine>),
     /// The same in a process that does not write.
     Reader(Box<MappedReader>),
+    /// Partitions on the nodes of a cluster.
+    #[cfg(feature = "cluster")]
+    Cluster(Arc<ClusterEngine>),
 }
 
 /// What a snapshot holds on to in an engine.
@@ -49,6 +54,9 @@ pub enum AnyPin {
     Mapped(<MappedEngine as Engine>::Pin),
     /// In the mapped engine of a process that does not write.
     Reader(<MappedReader as Engine>::Pin),
+    /// On the nodes of a cluster.
+    #[cfg(feature = "cluster")]
+    Cluster(<ClusterEngine as Engine>::Pin),
 }
 
 /// What an engine prepared for a commit.
@@ -77,14 +85,15 @@ pub enum AnyDisplaced {
 macro_rules! with_engine {
     ($any:expr, $engine:ident => $call:expr) => {
         match $any {
-            $crate::engine::AnyEngine::Memory($engine) => $call,
-            $crate::engine::AnyEngine::Disk($engine) => $call,
-            $crate::engine::AnyEngine::Mapped($engine) => $call,
-            $crate::engine::AnyEngine::Reader($engine) => $call,
+            AnyEngine::Memory($engine) => $call,
+            AnyEngine::Disk($engine) => $call,
+            AnyEngine::Mapped($engine) => $call,
+            AnyEngine::Reader($engine) => $call,
+            #[cfg(feature = "cluster")]
+            AnyEngine::Cluster($engine) => $call,
         }
     };
 }
-pub(crate) use with_engine;
 
 /// Why what belongs to one engine is never given to another.
 #[cold]
@@ -100,6 +109,8 @@ impl AnyEngine {
             Self::Memory(_) => EngineKind::Memory,
             Self::Disk(_) => EngineKind::Disk,
             Self::Mapped(_) | Self::Reader(_) => EngineKind::Mapped,
+            #[cfg(feature = "cluster")]
+            Self::Cluster(_) => EngineKind::Cluster,
         }
     }
 
@@ -108,8 +119,8 @@ impl AnyEngine {
     #[must_use]
     pub fn tree_statistics(&self) -> Option<TreeStatistics> {
         match self {
-            Self::Memory(_) | Self::Mapped(_) | Self::Reader(_) => None,
             Self::Disk(engine) => Some(engine.tree_statistics()),
+            _ => None,
         }
     }
 
@@ -118,8 +129,8 @@ impl AnyEngine {
     #[must_use]
     pub fn mapped_statistics(&self) -> Option<MappedStatistics> {
         match self {
-            Self::Memory(_) | Self::Disk(_) | Self::Reader(_) => None,
             Self::Mapped(engine) => Some(MappedStatistics::of(engine.graph())),
+            _ => None,
         }
     }
 
@@ -132,6 +143,9 @@ impl AnyEngine {
             Self::Mapped(engine) => engine.merge_everything(),
             // Whoever writes merges.
             Self::Reader(_) => {}
+            // Each node merges its own partitions.
+            #[cfg(feature = "cluster")]
+            Self::Cluster(_) => {}
         }
     }
 }
@@ -199,6 +213,8 @@ impl Engine for AnyEngine {
             Self::Disk(engine) => AnyPin::Disk(engine.pin(timestamp)),
             Self::Mapped(engine) => AnyPin::Mapped(engine.pin(timestamp)),
             Self::Reader(engine) => AnyPin::Reader(engine.pin(timestamp)),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(engine) => AnyPin::Cluster(engine.pin(timestamp)),
         }
     }
 
@@ -209,6 +225,8 @@ impl Engine for AnyEngine {
             (Self::Disk(engine), AnyPin::Disk(pin)) => AnyView::Disk(engine.view(pin, timestamp)),
             (Self::Mapped(engine), AnyPin::Mapped(pin)) => AnyView::Mapped(engine.view(pin, timestamp)),
             (Self::Reader(engine), AnyPin::Reader(pin)) => AnyView::Mapped(engine.view(pin, timestamp)),
+            #[cfg(feature = "cluster")]
+            (Self::Cluster(engine), AnyPin::Cluster(pin)) => AnyView::Cluster(engine.view(pin, timestamp)),
             _ => of_another_engine(),
         }
     }
@@ -227,6 +245,8 @@ impl Engine for AnyEngine {
             (Self::Reader(engine), AnyPin::Reader(pin)) => {
                 engine.freeze(pin, timestamp, request).map(AnyTopology::Mapped)
             }
+            #[cfg(feature = "cluster")]
+            (Self::Cluster(engine), AnyPin::Cluster(pin)) => match engine.freeze(pin, timestamp, request)? {},
             _ => of_another_engine(),
         }
     }
@@ -248,6 +268,8 @@ impl Engine for AnyEngine {
             Self::Disk(engine) => engine.prepare(mutations, changes, patience).map(AnyPrepared::Disk),
             Self::Mapped(engine) => engine.prepare(mutations, changes, patience).map(AnyPrepared::Mapped),
             Self::Reader(engine) => match engine.prepare(mutations, changes, patience)? {},
+            #[cfg(feature = "cluster")]
+            Self::Cluster(engine) => match engine.prepare(mutations, changes, patience)? {},
         }
     }
 
@@ -320,6 +342,33 @@ impl Engine for AnyEngine {
             (Self::Disk(engine), AnyPin::Disk(pin)) => engine.shared_catalogue(pin),
             (Self::Mapped(engine), AnyPin::Mapped(pin)) => engine.shared_catalogue(pin),
             (Self::Reader(engine), AnyPin::Reader(pin)) => engine.shared_catalogue(pin),
+            #[cfg(feature = "cluster")]
+            (Self::Cluster(engine), AnyPin::Cluster(pin)) => engine.shared_catalogue(pin),
+            _ => of_another_engine(),
+        }
+    }
+
+    #[inline]
+    fn check_begun(&self, pin: &AnyPin) -> Result<()> {
+        match (self, pin) {
+            (Self::Memory(engine), AnyPin::Memory(pin)) => engine.check_begun(pin),
+            (Self::Disk(engine), AnyPin::Disk(pin)) => engine.check_begun(pin),
+            (Self::Mapped(engine), AnyPin::Mapped(pin)) => engine.check_begun(pin),
+            (Self::Reader(engine), AnyPin::Reader(pin)) => engine.check_begun(pin),
+            #[cfg(feature = "cluster")]
+            (Self::Cluster(engine), AnyPin::Cluster(pin)) => engine.check_begun(pin),
+            _ => of_another_engine(),
+        }
+    }
+
+    fn shared_builds(&self, pin: &AnyPin) -> Vec<IndexDefinition> {
+        match (self, pin) {
+            (Self::Memory(engine), AnyPin::Memory(pin)) => engine.shared_builds(pin),
+            (Self::Disk(engine), AnyPin::Disk(pin)) => engine.shared_builds(pin),
+            (Self::Mapped(engine), AnyPin::Mapped(pin)) => engine.shared_builds(pin),
+            (Self::Reader(engine), AnyPin::Reader(pin)) => engine.shared_builds(pin),
+            #[cfg(feature = "cluster")]
+            (Self::Cluster(engine), AnyPin::Cluster(pin)) => engine.shared_builds(pin),
             _ => of_another_engine(),
         }
     }
@@ -330,6 +379,8 @@ impl Engine for AnyEngine {
             (Self::Disk(engine), AnyPin::Disk(pin)) => engine.shared_index(pin, index),
             (Self::Mapped(engine), AnyPin::Mapped(pin)) => engine.shared_index(pin, index),
             (Self::Reader(engine), AnyPin::Reader(pin)) => engine.shared_index(pin, index),
+            #[cfg(feature = "cluster")]
+            (Self::Cluster(engine), AnyPin::Cluster(pin)) => engine.shared_index(pin, index),
             _ => of_another_engine(),
         }
     }

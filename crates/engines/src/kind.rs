@@ -1,6 +1,7 @@
 //! Engine kind: which storage engine a database has.
 //!
-//! It is chosen when a database is created, and recorded in its manifest. Opening needs no choice.
+//! It is chosen when a database is created, and recorded in its manifest. Opening needs no choice. The graph of a cluster has no
+//! manifest of its own: its engine is known by how it is opened.
 
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::error::{Error, Result};
@@ -20,10 +21,13 @@ pub enum EngineKind {
     Disk,
     /// The graph in mapped files, read where it lies: opens at once, however large it is. For graphs that fit in memory.
     Mapped,
+    /// The partitions of the graph on the nodes of a cluster, whose shared log decides commits. No database is created with it: a
+    /// node's folder is opened as `cluster:FOLDER`, by programs that are built with the feature `cluster`.
+    Cluster,
 }
 
 impl EngineKind {
-    /// All engines.
+    /// The engines that a database can be created with.
     pub const ALL: [Self; 3] = [Self::Memory, Self::Disk, Self::Mapped];
 
     /// The engine of a new database for which none is chosen.
@@ -36,17 +40,18 @@ impl EngineKind {
             Self::Memory => MemoryEngine::NAME,
             Self::Disk => DiskEngine::NAME,
             Self::Mapped => MappedEngine::NAME,
+            Self::Cluster => "cluster",
         }
     }
 
-    /// Whether edges and properties lie in memory alone. The others have what is merged in files, and what these cost in
-    /// memory is a cache.
+    /// Whether edges and properties lie in memory alone, of this process. The others have what is merged in files, and what these
+    /// cost in memory is a cache, or on other nodes.
     #[must_use]
     pub const fn keeps_graph_in_memory(self) -> bool {
         matches!(self, Self::Memory)
     }
 
-    /// The engine of that name.
+    /// The engine of that name, if a database can be created with it.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
@@ -81,6 +86,7 @@ mod tests {
         for kind in EngineKind::ALL {
             assert_eq!(kind.to_string().parse::<EngineKind>().unwrap(), kind);
         }
+        assert!("cluster".parse::<EngineKind>().is_err(), "no database is created with it");
         let refused = "lsm".parse::<EngineKind>().unwrap_err().to_string();
         assert_eq!(refused, "there is no engine `lsm`: choose `memory`, `disk` or `mapped`");
     }

@@ -7,6 +7,7 @@
 //! view       AnyView: reading at one timestamp
 //! topology   AnyTopology: the lists that algorithms read
 //! reader     a database that another process writes, or nobody
+//! cluster    a graph on the nodes of a cluster, with the feature `cluster`
 //! persistent_memory   whether a database lies in persistent memory, and the directory that does
 //! ```
 //!
@@ -16,6 +17,8 @@
 //! A new engine is a variant in each enum and an arm in each file's macro; the compiler names what is missing.
 //! Methods that have a default are forwarded too: tidy names one that isn't.
 
+#[cfg(feature = "cluster")]
+pub mod cluster;
 mod durable;
 pub mod engine;
 pub mod kind;

@@ -17,6 +17,7 @@ use evergraph_storage::checkpoint::manifest::{FILE_NAME, Manifest};
 use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::found_database::refuse_lost_manifest;
 use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::random::Random;
 use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::open::OpenOptions;
 use evergraph_storage::store::{SharedParts, Store, StoreOptions};
@@ -74,9 +75,7 @@ pub fn open_reader(directory: Arc<dyn Directory>, options: &OpenOptions) -> Resu
         )));
     }
     let memory_limit_bytes = AnyEngine::memory_limit(kind.name(), options.memory_limit_bytes)?;
-    let random = options.environment.random().map_err(|source| {
-        Error::new(ErrorKind::Io, format!("ask the system for random bytes: {source}")).because(source)
-    })?;
+    let random = random_of(options)?;
     let clock = options.environment.clock();
     let reader = Arc::new(LiveReader::open(directory, Arc::clone(&clock))?);
     let shared: Arc<dyn SharedReadable> = Arc::<LiveReader>::clone(&reader);
@@ -88,16 +87,28 @@ pub fn open_reader(directory: Arc<dyn Directory>, options: &OpenOptions) -> Resu
         timeline: Arc::new(timeline),
         budget,
         random,
-        options: StoreOptions {
-            attempts_max: options.attempts_max,
-            isolation: options.isolation,
-            background: options.environment.background(),
-            transaction_timeout: options.transaction_timeout,
-            transaction_bytes_max: options.transaction_bytes_max,
-            stall_max: options.stall_max,
-        },
+        options: store_options(options),
     };
     Ok(OpenReader { store: Store::assemble_reader(parts, Arc::new(move || of_writer.writer())) })
+}
+
+/// What `options` say of a store whose graph lies elsewhere.
+pub(crate) fn store_options(options: &OpenOptions) -> StoreOptions {
+    StoreOptions {
+        attempts_max: options.attempts_max,
+        isolation: options.isolation,
+        background: options.environment.background(),
+        transaction_timeout: options.transaction_timeout,
+        transaction_bytes_max: options.transaction_bytes_max,
+        stall_max: options.stall_max,
+    }
+}
+
+/// The random numbers of such a store.
+pub(crate) fn random_of(options: &OpenOptions) -> Result<Box<dyn Random>> {
+    options.environment.random().map_err(|source| {
+        Error::new(ErrorKind::Io, format!("ask the system for random bytes: {source}")).because(source)
+    })
 }
 
 /// The engine of the database in `directory`. Nothing is locked.

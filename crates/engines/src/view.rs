@@ -1,5 +1,7 @@
 //! `AnyView`: reads any engine at one timestamp.
 
+#[cfg(feature = "cluster")]
+use evergraph_cluster::remote::remote_view::RemoteView;
 use evergraph_disk_engine::view::disk_view::DiskView;
 use evergraph_graph::column::{Column, ValueSink};
 use evergraph_graph::error::Result;
@@ -25,6 +27,9 @@ pub enum AnyView<'a> {
     Disk(DiskView<'a>),
     /// The mapped engine.
     Mapped(MappedView<'a>),
+    /// The nodes of a cluster.
+    #[cfg(feature = "cluster")]
+    Cluster(RemoteView<'a>),
 }
 
 /// Does the same with whichever view it is.
@@ -34,6 +39,8 @@ macro_rules! with_view {
             AnyView::Memory($view) => $call,
             AnyView::Disk($view) => $call,
             AnyView::Mapped($view) => $call,
+            #[cfg(feature = "cluster")]
+            AnyView::Cluster($view) => $call,
         }
     };
 }

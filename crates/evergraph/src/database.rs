@@ -1,10 +1,11 @@
 //! `Database`: opens a path, begins transactions and snapshots, and maintains the files.
 
+use crate::file_work::FileWork;
 use crate::import_progress::reporting;
 use crate::index::{IndexInfo, IndexOptions};
 use crate::opened::Opened;
 use crate::options::Options;
-use crate::path::existing;
+use crate::path::{DatabasePath, existing};
 use crate::transaction::Transaction;
 use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::kind::EngineKind;
@@ -14,7 +15,7 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::VertexId;
 use evergraph_graph::index::IndexKind;
 use evergraph_graph::load::Load;
-use evergraph_graph::transaction::{Committed, TransactionOptions};
+use evergraph_graph::transaction::{Committed, Freshness, TransactionOptions};
 use evergraph_storage::bulk::load::LoadSummary;
 use evergraph_storage::indexing::{IndexProgress, OwnerName};
 use evergraph_storage::io::directory::Directory;
@@ -72,7 +73,8 @@ pub struct Database {
 }
 
 impl Database {
-    /// Opens the database in the directory `path`, and creates it if there is none.
+    /// Opens the database in the directory `path`, and creates it if there is none. A path `cluster:FOLDER` opens the graph of a
+    /// cluster, by the node that has this folder: see [`crate::cluster`].
     ///
     /// # Errors
     /// `busy` if another process has it open, naming its pid ([`Database::open_reader`] reads meanwhile, with the mapped
@@ -89,7 +91,10 @@ impl Database {
     /// `engine`, the memory limit is too low for its engine, or persistent memory is asked for with another engine than the
     /// mapped one; `io`, naming MAP_SYNC, if it is needed and not there.
     pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
-        let path = path.as_ref();
+        let path = match DatabasePath::of(path.as_ref())? {
+            DatabasePath::Folder(path) => path,
+            DatabasePath::Node(folder) => return Self::open_cluster_with(folder, options),
+        };
         options.check_new(path)?;
         let directory = match options.create {
             true => DiskDirectory::open_or_create(path)?,
@@ -279,10 +284,18 @@ impl Database {
     }
 
     /// A snapshot of the newest readable commit: with durability `sync`, the newest one that would survive a
-    /// power cut. In a database that only reads: the newest one of the process that writes.
+    /// power cut. In a database that only reads: the newest one of the process that writes. On a cluster: the newest one that this
+    /// node has applied.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         self.store().snapshot()
+    }
+
+    /// As [`Database::snapshot`], with at least what `freshness` says. It makes a difference on a cluster, where a commit is there on
+    /// one node before it is on another. If that isn't there in time, each read of the snapshot says so, as `busy`.
+    #[must_use]
+    pub fn snapshot_with(&self, freshness: Freshness) -> Snapshot {
+        self.store().snapshot_with(freshness)
     }
 
     /// Builds an index while others read and write, and adds names that are new; returns whether
@@ -306,7 +319,7 @@ impl Database {
         progress: &dyn Fn(IndexProgress),
         cancel: &CancelFlag,
     ) -> Result<bool> {
-        self.open.to_write()?.create_index(&options.request(), &mut |now| {
+        self.open.create_index(&options.request(), &mut |now| {
             progress(now);
             cancel.check()
         })
@@ -366,14 +379,15 @@ impl Database {
         progress: &dyn Fn(&ImportProgress<'_>),
         cancel: &CancelFlag,
     ) -> Result<LoadSummary> {
-        let open = self.open.to_write()?;
+        let open = self.open.files(FileWork::Load)?;
         reporting(progress, cancel, |building, writing| {
             open.load_within(memory_bytes, load, building, writing)
         })
     }
 
     /// Waits for the checkpoints, loads, backups and checks of other threads, syncs the log and ends background
-    /// work; commits are refused from here on, in all clones.
+    /// work; commits are refused from here on, in all clones. On a cluster: ends the node of this process; its open snapshots and
+    /// transactions cannot be read any more.
     ///
     /// # Errors
     /// Errors of the log's last sync; `invalid` from inside a checkpoint, load, backup
@@ -391,8 +405,8 @@ impl Database {
     /// The open store underneath: recovery, checkpoints, files.
     ///
     /// # Errors
-    /// `invalid` in a database that only reads, naming the process that writes.
+    /// `invalid` in a database that only reads, naming the process that writes, and on a cluster.
     pub fn open_store(&self) -> Result<&OpenStore<AnyEngine>> {
-        self.open.to_write()
+        self.open.files(FileWork::OpenStore)
     }
 }

@@ -1,6 +1,7 @@
 //! Files: imports into a database and exports from it, with the feature `files`.
 
 use crate::database::{Database, ImportProgress, ImportReport};
+use crate::file_work::FileWork;
 use evergraph_engines::kind::EngineKind;
 use evergraph_files::export::options::{ExportOptions, ExportProgress, ExportSummary};
 use evergraph_files::export::run::export;
@@ -23,7 +24,7 @@ impl Database {
         progress: &dyn Fn(&ImportProgress<'_>),
     ) -> Result<ImportReport> {
         // Before files are read: the load would be refused after them.
-        self.store().check_writable()?;
+        self.open.files(FileWork::Load)?;
         self.store().check_unowned()?;
         let known = ExistingGraph::of(self.snapshot());
         let temporary = options.temporary.clone().or_else(|| self.path().map(ToOwned::to_owned));

@@ -4,7 +4,8 @@
 //! go on writing. `ARCHITECTURE.md` in the repository says how it works.
 //!
 //! The feature `files`, on by default, brings the modules `import` and `export`. Without it
-//! (`default-features = false`) a program builds neither Arrow nor Parquet.
+//! (`default-features = false`) a program builds neither Arrow nor Parquet. The feature `cluster` brings the graphs of clusters
+//! ([`cluster`]); without it a program builds neither the connections between nodes nor a client of their log.
 //!
 //! ```
 //! use evergraph::algorithms::{control::Control, pagerank, scope::Scope};
@@ -26,8 +27,10 @@
 //! # Ok::<(), evergraph::Error>(())
 //! ```
 
+pub mod cluster;
 pub mod database;
 mod durability;
+mod file_work;
 #[cfg(feature = "files")]
 pub mod files;
 pub mod generate;
@@ -35,12 +38,15 @@ pub mod gremlin;
 mod import_progress;
 pub mod index;
 mod maintenance;
+#[cfg(feature = "cluster")]
+mod open_cluster;
 mod opened;
 pub mod options;
 pub mod ownership;
-mod path;
+pub mod path;
 pub mod read;
 pub mod reading;
+mod settle;
 pub mod shared_transaction;
 pub mod snapshot;
 pub mod statistics;
@@ -60,7 +66,7 @@ pub use evergraph_graph::error::{Error, ErrorKind, Result};
 pub use evergraph_graph::id::{Direction, EdgeId, VertexId};
 pub use evergraph_graph::index::IndexKind;
 pub use evergraph_graph::look_up::ValueRange;
-pub use evergraph_graph::transaction::{Committed, Isolation, TransactionOptions};
+pub use evergraph_graph::transaction::{Committed, Freshness, Isolation, TransactionOptions};
 pub use evergraph_graph::value::Value;
 pub use evergraph_graph::view::{Freeze, GraphView};
 pub use evergraph_mapped_engine as mapped_engine;

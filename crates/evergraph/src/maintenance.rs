@@ -1,10 +1,12 @@
 //! Maintenance: checkpoints, copies, checks, conversions and salvage of a database.
 //!
-//! Each is for the process that has the database open to write it, or for nobody: files change under a reader.
+//! Each is for the process that has the database open to write it, or for nobody: files change under a reader. On a cluster each is
+//! refused: its nodes have the files.
 
 use crate::database::Database;
+use crate::file_work::FileWork;
 use crate::options::Options;
-use crate::path::existing;
+use crate::path::{DatabasePath, existing};
 use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::kind::EngineKind;
 use evergraph_engines::persistent_memory::{PersistentMemory, is_written_by_stores, placed};
@@ -35,7 +37,7 @@ impl Database {
     /// # Errors
     /// As [`Database::checkpoint`]; `cancelled`.
     pub fn checkpoint_with(&self, progress: &mut OnCheckpointProgress<'_>) -> Result<CheckpointOutcome> {
-        self.open.to_maintain("a checkpoint")?.checkpoint(progress)
+        self.open.files(FileWork::Checkpoint)?.checkpoint(progress)
     }
 
     /// Copies everything committed so far to the directory `path`, which is new or empty, while others continue
@@ -53,7 +55,7 @@ impl Database {
         path: impl AsRef<Path>,
         progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupSummary> {
-        let open = self.open.to_maintain("a backup")?;
+        let open = self.open.files(FileWork::Backup)?;
         into_new(path.as_ref(), |target| open.backup(&**target, progress))
     }
 
@@ -63,7 +65,7 @@ impl Database {
     /// # Errors
     /// `cancelled` if `progress` requests it; errors of reading. Damage is a finding, not an error.
     pub fn check(&self, progress: &mut CheckProgress<'_>) -> Result<Report> {
-        self.open.to_maintain("a check")?.check(progress)
+        self.open.files(FileWork::Check)?.check(progress)
     }
 
     /// Checks the database at `path`, which must not be open: its files, then the graph.
@@ -144,7 +146,7 @@ impl Database {
         engine: EngineKind,
         progress: &mut CheckProgress<'_>,
     ) -> Result<ConversionSummary> {
-        let open = self.open.to_maintain("a conversion")?;
+        let open = self.open.files(FileWork::Conversion)?;
         into_new(path.as_ref(), |target| open.convert::<AnyEngine>(engine.name(), target, progress))
     }
 
@@ -177,6 +179,7 @@ fn anywhere(directory: DiskDirectory) -> Result<Arc<dyn Directory>> {
 
 /// Does `work` in the directory `path`, which is created if it does not exist, and removed again if that fails.
 fn into_new<T>(path: &Path, work: impl FnOnce(&Arc<dyn Directory>) -> Result<T>) -> Result<T> {
+    let path = DatabasePath::folder(path)?;
     let was_there = path.exists();
     let directory: Arc<dyn Directory> = Arc::new(DiskDirectory::open_or_create(path)?);
     let done = work(&directory);

@@ -1,5 +1,6 @@
 //! Options: how a database is opened.
 
+use crate::path::DatabasePath;
 use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::kind::EngineKind;
 use evergraph_engines::persistent_memory::PersistentMemory;
@@ -110,6 +111,7 @@ impl Options {
     /// Whether opening `path` creates a database: there is no directory, or an empty one.
     #[must_use]
     pub fn would_create(&self, path: &Path) -> bool {
+        let Ok(DatabasePath::Folder(path)) = DatabasePath::of(path) else { return false };
         let is_empty = match path.read_dir() {
             Ok(mut entries) => entries.next().is_none(),
             Err(error) => error.kind() == io::ErrorKind::NotFound,

@@ -1,6 +1,7 @@
 //! `Ownership`: the right to write to a database that follows a source, for programs such as a replica.
 
 use crate::database::Database;
+use crate::file_work::FileWork;
 use crate::import_progress::{ImportProgress, reporting};
 use crate::transaction::Transaction;
 use evergraph_engines::engine::AnyEngine;
@@ -60,7 +61,7 @@ impl Database {
     /// `busy` if it is held already, or a load runs; `invalid` if it follows another source, or `source` is empty; `limit`
     /// on a full disk, `io`: it has no owner then.
     pub fn own(&self, source: &str) -> Result<Ownership> {
-        Ok(Ownership { inner: self.open_store()?.own(source)?, database: self.clone() })
+        Ok(Ownership { inner: self.open.files(FileWork::Ownership)?.own(source)?, database: self.clone() })
     }
 }
 

@@ -32,7 +32,7 @@ pub trait ReadByName: GraphView {
 
     /// One property of a vertex.
     fn get(&self, vertex: VertexId, key: &str) -> Result<Option<Value>> {
-        let Some(key) = self.catalogue().key(key) else { return Ok(None) };
+        let Some(key) = self.names()?.key(key) else { return Ok(None) };
         let mut column = Column::new(ValueType::Any);
         self.vertex_properties(&[vertex], key, &mut column)?;
         Ok(column.get(0))
@@ -40,7 +40,7 @@ pub trait ReadByName: GraphView {
 
     /// One property of an edge.
     fn get_edge(&self, edge: EdgeId, key: &str) -> Result<Option<Value>> {
-        let Some(key) = self.catalogue().key(key) else { return Ok(None) };
+        let Some(key) = self.names()?.key(key) else { return Ok(None) };
         let mut column = Column::new(ValueType::Any);
         self.edge_properties(&[edge], key, &mut column)?;
         Ok(column.get(0))
@@ -99,7 +99,7 @@ pub trait ReadByName: GraphView {
     /// # Errors
     /// `invalid` if the label has no unique index on the key; errors of reading.
     fn find(&self, label: &str, key: &str, value: impl Into<Value>) -> Result<Option<VertexId>> {
-        let catalogue = self.catalogue();
+        let catalogue = self.names()?;
         let (Some(label), Some(key)) = (catalogue.label(label), catalogue.key(key)) else { return Ok(None) };
         let mut found = Vec::with_capacity(1);
         self.look_up(label, key, &[value.into()], &mut found)?;
@@ -111,7 +111,7 @@ pub trait ReadByName: GraphView {
     /// # Errors
     /// `invalid` if the label has no index on the key; errors of reading.
     fn find_all(&self, label: &str, key: &str, value: impl Into<Value>) -> Result<Vec<VertexId>> {
-        let catalogue = self.catalogue();
+        let catalogue = self.names()?;
         let (Some(label), Some(key)) = (catalogue.label(label), catalogue.key(key)) else {
             return Ok(Vec::new());
         };
@@ -134,7 +134,7 @@ pub trait ReadByName: GraphView {
         range: &ValueRange,
         limit: usize,
     ) -> Result<Vec<(Value, VertexId)>> {
-        let catalogue = self.catalogue();
+        let catalogue = self.names()?;
         let (Some(label), Some(key)) = (catalogue.label(label), catalogue.key(key)) else {
             return Ok(Vec::new());
         };
@@ -155,7 +155,7 @@ pub trait ReadByName: GraphView {
     /// # Errors
     /// `invalid` if the type has no index on the key; errors of reading.
     fn edges_with(&self, edge_type: &str, key: &str, value: impl Into<Value>) -> Result<Vec<EdgeId>> {
-        let catalogue = self.catalogue();
+        let catalogue = self.names()?;
         let (Some(edge_type), Some(key)) = (catalogue.edge_type(edge_type), catalogue.key(key)) else {
             return Ok(Vec::new());
         };
@@ -178,7 +178,7 @@ pub trait ReadByName: GraphView {
         range: &ValueRange,
         limit: usize,
     ) -> Result<Vec<(Value, EdgeId)>> {
-        let catalogue = self.catalogue();
+        let catalogue = self.names()?;
         let (Some(edge_type), Some(key)) = (catalogue.edge_type(edge_type), catalogue.key(key)) else {
             return Ok(Vec::new());
         };
@@ -199,7 +199,7 @@ pub trait ReadByName: GraphView {
         range: &ValueRange,
         limit: usize,
     ) -> Result<Vec<(Value, EdgeId)>> {
-        let catalogue = self.catalogue();
+        let catalogue = self.names()?;
         let (Some(edge_type), Some(key)) = (catalogue.edge_type(edge_type), catalogue.key(key)) else {
             return Ok(Vec::new());
         };
@@ -219,7 +219,7 @@ pub trait ReadByName: GraphView {
         direction: Direction,
         types: &[&str],
     ) -> Result<Vec<(EdgeId, VertexId)>> {
-        let types = type_ids(&self.catalogue(), types)?;
+        let types = type_ids(&*self.names()?, types)?;
         let mut cursor = NeighborCursor::default();
         let (mut batch, mut found) = (NeighborBatch::default(), Vec::new());
         while !cursor.done {
@@ -240,8 +240,8 @@ pub trait ReadByName: GraphView {
 
     /// The vertices of `label`, ascending; of every label if `None`.
     fn vertices(&self, label: Option<&str>) -> Result<Vec<VertexId>> {
-        let labels: Option<Vec<LabelId>> =
-            label.map(|name| self.catalogue().label(name).into_iter().collect());
+        let names = self.names()?;
+        let labels: Option<Vec<LabelId>> = label.map(|name| names.label(name).into_iter().collect());
         let (mut cursor, mut found) = (VertexCursor::default(), Vec::new());
         while !cursor.done {
             self.scan_vertices(labels.as_deref(), &mut cursor, BATCH, &mut found)?;

@@ -77,7 +77,7 @@ impl Database {
     }
 
     /// The process that has the database open to write it: this one, unless [`Database::is_read_only`]; `None` if none is
-    /// known to.
+    /// known to. Other nodes write the graph of a cluster, too.
     ///
     /// Cost: in a database that only reads, a look at the lock of the process that wrote last.
     #[must_use]
@@ -85,6 +85,8 @@ impl Database {
         match &self.open {
             Opened::ToWrite(_) => Some(process::id()),
             Opened::ToRead(open) => open.store().writer_process(),
+            #[cfg(feature = "cluster")]
+            Opened::InCluster(_) => Some(process::id()),
         }
     }
 
@@ -123,9 +125,14 @@ impl Database {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gremlin::query::Query;
+    use crate::read::ReadByName as _;
     use evergraph_graph::cancel::CancelFlag;
     use evergraph_graph::error::ErrorKind;
+    use evergraph_graph::id::{Direction, VertexId};
     use evergraph_graph::load::Load;
+    use evergraph_graph::look_up::ValueRange;
+    use evergraph_graph::view::GraphView as _;
     use std::ops::ControlFlow;
 
     fn mapped() -> Options {
@@ -188,6 +195,50 @@ mod tests {
         reader.close().unwrap();
         assert!(Database::processes(&path).unwrap().readers.is_empty());
         drop(reader);
+    }
+
+    /// A name that nobody has was answered from the names that were known last, without a look at what is read.
+    #[test]
+    fn whatever_asks_for_unknown_names_is_told_that_a_reader_was_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("people.eg");
+        let writer = Database::open_with(&path, &mapped()).unwrap();
+        writer.gremlin("g.addV('Person')").run().unwrap();
+        let reader = Database::open_reader(&path).unwrap();
+        let nobody = "g.V().hasLabel('Nobody')";
+        assert!(reader.gremlin(nobody).items().unwrap().is_empty());
+        reader.close().unwrap();
+        let snapshot = reader.snapshot();
+        let ada = VertexId(0);
+        let refusals = [
+            reader.gremlin(nobody).items().map(drop),
+            reader.gremlin(nobody).explain().map(drop),
+            reader.gremlin(nobody).profile().map(drop),
+            snapshot.gremlin(nobody).items().map(drop),
+            Query::shared(Arc::new(reader.snapshot()), nobody).iter().map(drop),
+            reader.begin().gremlin(nobody).items().map(drop),
+            reader.begin().commit().map(drop),
+            reader.transact(|_| Ok(())),
+            snapshot.vertices(Some("Nobody")).map(drop),
+            snapshot.find("Nobody", "name", "Ada").map(drop),
+            snapshot.find_all("Nobody", "name", "Ada").map(drop),
+            snapshot.prefix("Nobody", "name", "Ada", 10).map(drop),
+            snapshot.edges_with("HATES", "since", 1i64).map(drop),
+            snapshot.edges_in_range("HATES", "since", &ValueRange::ALL, 10).map(drop),
+            snapshot.newest_edges(ada, "HATES", "since", &ValueRange::ALL, 10).map(drop),
+            snapshot.get(ada, "nickname").map(drop),
+            snapshot.edges(ada, Direction::Out, &["HATES"]).map(drop),
+            reader.statistics().map(drop),
+        ];
+        let expected = snapshot.check_begun().unwrap_err();
+        for (number, refused) in refusals.into_iter().enumerate() {
+            let error = refused.expect_err(&format!("{number} is not refused"));
+            assert_eq!(
+                (error.kind(), error.to_string()),
+                (expected.kind(), expected.to_string()),
+                "{number}"
+            );
+        }
     }
 
     #[test]

@@ -20,7 +20,8 @@ pub struct Statistics {
     pub edges: Vec<(String, u64)>,
     /// Which engine the database has.
     pub engine: EngineKind,
-    /// Commits, snapshots, memory by purpose, log, and what all engines count.
+    /// Commits, snapshots, memory by purpose, log, and what all engines count. On a cluster: those of this process, and of the
+    /// graph its groups; records and bodies are counted where they lie.
     pub store: StoreStatistics,
     /// What the disk engine knows beside that: levels, memory graphs, flushes, compactions, page cache, pacing. `None`
     /// for the other engines.
@@ -73,13 +74,13 @@ impl Database {
         })
     }
 
-    /// Checkpoints since opening, and whether the last one failed. In a database that only reads: none.
+    /// Checkpoints since opening, and whether the last one failed. In a database that only reads, and on a cluster: none.
     #[must_use]
     pub fn checkpoint_state(&self) -> CheckpointState {
         self.open_store().map(OpenStore::checkpoint_state).unwrap_or_default()
     }
 
-    /// What opening found. In a database that only reads: nothing.
+    /// What opening found. In a database that only reads, and on a cluster: nothing.
     #[must_use]
     pub fn recovery(&self) -> Recovery {
         self.open_store().map(|open| open.recovery().clone()).unwrap_or_default()

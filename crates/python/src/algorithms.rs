@@ -124,7 +124,7 @@ pub fn run(
     keys: &[String],
     watch: &ProgressWatch,
 ) -> Result<RecordBatch> {
-    let catalogue = snapshot.catalogue();
+    let catalogue = snapshot.names()?;
     let progress = |now: Progress| watch.tell(now.phase, Some(now.fraction), String::new);
     let control = Control::new(snapshot.budget()).with_cancel(&watch.cancel).with_progress(&progress);
     let keys = keys

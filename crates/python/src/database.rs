@@ -12,14 +12,16 @@ use crate::shared_snapshot::SharedSnapshot;
 use crate::snapshot::Snapshot;
 use crate::statistics::statistics;
 use crate::transaction::Transaction;
-use crate::transaction_options::transaction_options;
+use crate::transaction_options::{freshness, transaction_options};
 use evergraph::graph::cancel::CancelFlag;
 use evergraph::graph::count::Count;
 use evergraph::graph::index::IndexState;
 use evergraph::gremlin::elements::Elements;
 use evergraph::gremlin::query::Limits;
 use evergraph::query::execute::limits::Charge;
-use evergraph::{Error, ErrorKind, Freeze as _, IndexKind, IndexOptions, OwnerName, VertexId};
+use evergraph::{
+    Error, ErrorKind, Freeze as _, Freshness, GraphView, IndexKind, IndexOptions, OwnerName, VertexId,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::ops::ControlFlow;
@@ -117,6 +119,19 @@ pub fn index_kind(py: Python<'_>, name: &str) -> PyResult<IndexKind> {
     name.parse().map_err(|text: String| raised(py, &Error::invalid(text)))
 }
 
+/// What `begin` begins at `freshness`, without the GIL. In a cluster that may wait for the log until Ctrl-C.
+fn begun<T: Send>(
+    py: Python<'_>,
+    open: Arc<OpenDatabase>,
+    freshness: Freshness,
+    begin: impl FnOnce(Arc<OpenDatabase>) -> evergraph::Result<T> + Send,
+) -> PyResult<T> {
+    match freshness != Freshness::Applied && open.database().is_on_cluster() {
+        true => long_call::wait(py, || begin(open)),
+        false => py.detach(|| begin(open)).or_raise(py),
+    }
+}
+
 fn told(watch: &long_call::ProgressWatch, what: &str, done: u64, total: u64) -> ControlFlow<()> {
     watch.tell(what, fraction(done, total), String::new);
     if watch.cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -176,10 +191,17 @@ impl Database {
         py.detach(|| OpenDatabase::let_go(open)).or_raise(py)
     }
 
-    fn begin(&self, py: Python<'_>, isolation: Option<&str>, timeout: Option<f64>) -> PyResult<Transaction> {
-        let options = transaction_options(py, isolation, timeout)?;
-        let open = self.open(py)?;
-        Ok(py.detach(|| Transaction::begin(open, options)))
+    fn begin(
+        &self,
+        py: Python<'_>,
+        isolation: Option<&str>,
+        timeout: Option<f64>,
+        fresh: bool,
+        after: Option<u64>,
+    ) -> PyResult<Transaction> {
+        let freshness = freshness(py, fresh, after)?;
+        let options = transaction_options(py, isolation, timeout)?.freshness(freshness);
+        begun(py, self.open(py)?, freshness, |open| Transaction::begin(open, options))
     }
 
     /// Calls `attempt(transaction)`, which commits it, again and again until it doesn't raise `ConflictError`.
@@ -189,8 +211,11 @@ impl Database {
         attempt: Py<PyAny>,
         isolation: Option<&str>,
         timeout: Option<f64>,
+        fresh: bool,
+        after: Option<u64>,
     ) -> PyResult<Py<PyAny>> {
-        let options = transaction_options(py, isolation, timeout)?;
+        let freshness = freshness(py, fresh, after)?;
+        let options = transaction_options(py, isolation, timeout)?.freshness(freshness);
         let open = self.open(py)?;
         let conflict = py.import("evergraph.errors")?.getattr("ConflictError")?.unbind();
         let mut said = None;
@@ -212,9 +237,17 @@ impl Database {
         done.map_err(|error| said.unwrap_or_else(|| raised(py, &error)))
     }
 
-    fn snapshot(&self, py: Python<'_>) -> PyResult<Snapshot> {
+    fn snapshot(&self, py: Python<'_>, fresh: bool, after: Option<u64>) -> PyResult<Snapshot> {
+        let freshness = freshness(py, fresh, after)?;
+        begun(py, self.open(py)?, freshness, |open| Snapshot::take(open, freshness))
+    }
+
+    /// What became of a transaction whose outcome was unknown: its commit, or nothing.
+    fn settle(&self, py: Python<'_>, transaction: &str) -> PyResult<Option<u64>> {
         let open = self.open(py)?;
-        Ok(py.detach(|| Snapshot::take(open)))
+        let commit = transaction.parse().or_raise(py)?;
+        let committed = long_call::wait(py, || open.database().settle(commit))?;
+        Ok(committed.map(|timestamp| timestamp.0))
     }
 
     /// A query: on a snapshot that the results hold if it only reads, else in a transaction of its own, and committed.
@@ -229,7 +262,8 @@ impl Database {
         let asked = PythonQuery::new(said, variables, settings, &open.database().store().catalogue())?;
         let plan = py.detach(|| asked.on_database(open.database()).plan()).or_raise(py)?;
         if !plan.writes && plan.io().is_none() {
-            return Results::reading(py, py.detach(|| SharedSnapshot::new(open)), asked, None);
+            let taken = py.detach(|| SharedSnapshot::new(open, Freshness::Applied));
+            return Results::reading(py, taken, asked, None);
         }
         let run = |watch: &long_call::ProgressWatch| {
             asked.on_database(open.database()).cancel(&watch.cancel).items()
@@ -332,7 +366,11 @@ impl Database {
 
     fn indexes<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let open = self.open(py)?;
-        let each = open.database().indexes().into_iter().map(|index| {
+        let read = || -> evergraph::Result<_> {
+            GraphView::check_begun(&open.database().snapshot())?;
+            Ok(open.database().indexes())
+        };
+        let each = py.detach(read).or_raise(py)?.into_iter().map(|index| {
             let entry = PyDict::new(py);
             entry.set_item("name", index.owner)?;
             entry.set_item("of", if index.of_edges { "edges" } else { "vertices" })?;

@@ -14,6 +14,7 @@
 //!
 //! The classes are Python's: two bases are one line there.
 
+use evergraph::graph::unknown_commit::UnknownCommit;
 use evergraph::{Error, ErrorKind};
 use pyo3::prelude::*;
 
@@ -57,7 +58,19 @@ pub fn raised(py: Python<'_>, error: &Error) -> PyErr {
             text = format!("{text}: {more}");
         }
     }
-    exception(py, class_name(error.kind()), &text)
+    let exception = exception(py, class_name(error.kind()), &text);
+    match error.cause::<UnknownCommit>() {
+        Some(commit) => naming(py, exception, *commit),
+        None => exception,
+    }
+}
+
+/// `exception` with the transaction whose outcome is unknown: what `Database.settle` takes.
+fn naming(py: Python<'_>, exception: PyErr, commit: UnknownCommit) -> PyErr {
+    match exception.value(py).setattr("transaction", commit.to_string()) {
+        Ok(()) => exception,
+        Err(error) => error,
+    }
 }
 
 /// The request is wrong: `text` says how.

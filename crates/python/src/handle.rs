@@ -12,6 +12,7 @@
 //! child: asking the system for the process at each would be a good part of a small transaction.
 
 use crate::error::exception;
+use evergraph::path::DatabasePath;
 use evergraph::{Database, EngineKind, Error, ErrorKind, Options, Result};
 use pyo3::prelude::*;
 use std::borrow::Cow;
@@ -232,6 +233,11 @@ fn with_hint(error: Error, place: &Path) -> Error {
 
 /// The path by which a database is known, whether it is there yet or not.
 fn place(path: &Path) -> Result<PathBuf> {
+    let named = DatabasePath::of(path)?;
+    Ok(named.in_folder(&folder_place(named.as_folder())?))
+}
+
+fn folder_place(path: &Path) -> Result<PathBuf> {
     if let Ok(place) = path.canonicalize() {
         return Ok(place);
     }

@@ -5,15 +5,20 @@
 //! pool of threads   one does the work, the others help; none needs the GIL
 //! ```
 //!
+//! What only waits for other machines has a thread of its own, and leaves the pool to work. A step that is short in a graph at hand
+//! stays on Python's thread, and releases the GIL only if it may wait for other machines.
+//!
 //! The pool belongs to a process: after a fork its threads are gone, so the child gets one of its own.
 
 use crate::error::{OrRaise, exception};
 use evergraph::graph::cancel::CancelFlag;
-use evergraph::{ErrorKind, Result};
+use evergraph::graph::wait_limit::WaitLimit;
+use evergraph::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 /// How often signals are looked for and progress is told.
@@ -52,6 +57,37 @@ pub fn fraction(done: u64, total: u64) -> Option<f64> {
     (total > 0).then(|| done as f64 / total as f64)
 }
 
+/// Does `work`, without the GIL if it may wait for other machines: if the graph `is_remote`. Otherwise it costs nothing more: the
+/// work is over sooner than the GIL would be there again.
+pub fn beside_python<T: Send>(py: Python<'_>, is_remote: bool, work: impl FnOnce() -> T + Send) -> T {
+    if is_remote { py.detach(work) } else { work() }
+}
+
+/// Does `work`, which waits for other machines, without the GIL, on a thread of its own. Ctrl-C ends its waits.
+///
+/// # Errors
+/// What `work` says, Ctrl-C (`KeyboardInterrupt`), `IoError` if the system refuses a thread.
+pub fn wait<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    let watch = ProgressWatch::default();
+    let (done, stopped) = py.detach(|| {
+        let (finished, waiting) = channel();
+        let cancel = watch.cancel.clone();
+        let waits = move || {
+            let _limit = WaitLimit::default().and(cancel).enter();
+            drop(finished.send(work()));
+        };
+        // The scope raises a panic of the work again.
+        thread::scope(|scope| {
+            let thread = thread::Builder::new().name("evergraph-wait".to_owned());
+            match thread.spawn_scoped(scope, waits) {
+                Ok(_) => look_after(&waiting, &watch, None),
+                Err(error) => (Some(Err(Error::new(ErrorKind::Io, "start a thread").because(error))), None),
+            }
+        })
+    });
+    conclude(py, None, &watch, done, stopped)
+}
+
 /// Does `work` without the GIL. `progress(phase, fraction, text)` is called now and then, and stops it by
 /// answering `False` or by raising.
 ///
@@ -88,24 +124,45 @@ pub fn run_until<T: Send>(
         pool.in_place_scope(|scope| {
             // Dropped when the work ends, by a panic too, which the scope raises again.
             scope.spawn(move |_| drop(finished.send(work(watch))));
-            let mut stopped = None;
-            loop {
-                match waiting.recv_timeout(TICK) {
-                    Ok(done) => return (Some(done), stopped),
-                    Err(RecvTimeoutError::Disconnected) => return (None, stopped),
-                    Err(RecvTimeoutError::Timeout) => {}
-                }
-                if stopped.is_none() {
-                    stopped = Python::attach(|py| look_up(py, watch, progress.as_ref()));
-                    if stopped.is_some() {
-                        watch.cancel.cancel();
-                    }
-                }
-            }
+            look_after(&waiting, watch, progress.as_ref())
         })
     });
+    conclude(py, progress.as_ref(), &watch, done, stopped)
+}
+
+/// Waits for what comes of work on another thread, and stops it if it shall: what was done, unless it has panicked, and why it was
+/// to stop. Without the GIL, which it takes for each look.
+fn look_after<T>(
+    waiting: &Receiver<Result<T>>,
+    watch: &ProgressWatch,
+    progress: Option<&Py<PyAny>>,
+) -> (Option<Result<T>>, Option<Stop>) {
+    let mut stopped = None;
+    loop {
+        match waiting.recv_timeout(TICK) {
+            Ok(done) => return (Some(done), stopped),
+            Err(RecvTimeoutError::Disconnected) => return (None, stopped),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if stopped.is_none() {
+            stopped = Python::attach(|py| look_up(py, watch, progress));
+            if stopped.is_some() {
+                watch.cancel.cancel();
+            }
+        }
+    }
+}
+
+/// What is raised or returned in the end.
+fn conclude<T>(
+    py: Python<'_>,
+    progress: Option<&Py<PyAny>>,
+    watch: &ProgressWatch,
+    done: Option<Result<T>>,
+    stopped: Option<Stop>,
+) -> PyResult<T> {
     let done = done.expect("a panic of the work was raised by its scope");
-    let last = || match (&progress, watch.take()) {
+    let last = || match (progress, watch.take()) {
         (Some(progress), Some(told)) => tell(py, progress, told).map(drop),
         _ => Ok(()),
     };

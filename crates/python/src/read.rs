@@ -1,6 +1,7 @@
 //! Reading by name: one item at a time, for snapshots and transactions.
 
 use crate::error::OrRaise;
+use crate::long_call::beside_python;
 use crate::names::{self, EdgeTuple, edge_tuple, vertex};
 use crate::value::{from_python, to_python};
 use evergraph::{Direction, EdgeId, GraphView, ReadByName, Value, ValueRange, VertexId};
@@ -54,7 +55,10 @@ impl ItemName {
     pub fn item(&self, py: Python<'_>, view: &(impl GraphView + ?Sized)) -> PyResult<Item> {
         match self {
             Self::Vertex(number) => Ok(Item::Vertex(vertex(py, *number)?)),
-            Self::Edge(tuple) => Ok(Item::Edge(names::edge(py, &view.catalogue(), tuple)?)),
+            Self::Edge(tuple) => {
+                let catalogue = view.names().or_raise(py)?;
+                Ok(Item::Edge(names::edge(py, &catalogue, tuple)?))
+            }
         }
     }
 }
@@ -69,10 +73,11 @@ pub fn get<'py>(
     item: &ItemName,
     key: &str,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let value = match item.item(py, view)? {
+    let item = item.item(py, view)?;
+    let value = beside_python(py, view.is_remote(), || match item {
         Item::Vertex(vertex) => ReadByName::get(view, vertex, key),
         Item::Edge(edge) => ReadByName::get_edge(view, edge, key),
-    };
+    });
     value.or_raise(py)?.map(|value| to_python(py, &value)).transpose()
 }
 
@@ -85,10 +90,11 @@ pub fn properties<'py>(
     view: &(impl GraphView + ?Sized),
     item: &ItemName,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let found = match item.item(py, view)? {
+    let item = item.item(py, view)?;
+    let found = beside_python(py, view.is_remote(), || match item {
         Item::Vertex(vertex) => view.properties(vertex),
         Item::Edge(edge) => view.edge_property_list(edge),
-    };
+    });
     let properties = PyDict::new(py);
     for (key, value) in found.or_raise(py)? {
         properties.set_item(key, to_python(py, &value)?)?;
@@ -103,21 +109,34 @@ pub fn properties<'py>(
 pub fn has(py: Python<'_>, view: &(impl GraphView + ?Sized), item: &ItemName) -> PyResult<bool> {
     match item {
         ItemName::Vertex(number) if *number > u64::from(u32::MAX) => return Ok(false),
-        ItemName::Edge(tuple) if view.catalogue().edge_type(&tuple.1).is_none() => return Ok(false),
+        ItemName::Edge(tuple) if view.names().or_raise(py)?.edge_type(&tuple.1).is_none() => {
+            return Ok(false);
+        }
         _ => {}
     }
-    match item.item(py, view)? {
+    let item = item.item(py, view)?;
+    let found = beside_python(py, view.is_remote(), || match item {
         Item::Vertex(vertex) => {
             let mut labels = Vec::with_capacity(1);
-            view.labels(&[vertex], &mut labels).or_raise(py)?;
+            view.labels(&[vertex], &mut labels)?;
             Ok(labels[0].is_some())
         }
         Item::Edge(edge) => {
             let mut found = Vec::with_capacity(1);
-            view.has_edges(&[edge], &mut found).or_raise(py)?;
+            view.has_edges(&[edge], &mut found)?;
             Ok(found[0])
         }
-    }
+    });
+    found.or_raise(py)
+}
+
+/// The label of a vertex, if it is there.
+///
+/// # Errors
+/// `NotFoundError` for a number that none can have; errors of reading.
+pub fn label(py: Python<'_>, view: &(impl GraphView + ?Sized), of: u64) -> PyResult<Option<String>> {
+    let of = vertex(py, of)?;
+    beside_python(py, view.is_remote(), || view.label_of(of)).or_raise(py)
 }
 
 /// The vertex of `label` whose unique `key` is `value`.
@@ -131,7 +150,8 @@ pub fn find(
     key: &str,
     value: &Bound<'_, PyAny>,
 ) -> PyResult<Option<u64>> {
-    let found = view.find(label, key, from_python(value)?).or_raise(py)?;
+    let value = from_python(value)?;
+    let found = beside_python(py, view.is_remote(), || view.find(label, key, value)).or_raise(py)?;
     Ok(found.map(|vertex| vertex.0.into()))
 }
 
@@ -251,7 +271,8 @@ pub fn key_of<'py>(
     view: &(impl GraphView + ?Sized),
     of: u64,
 ) -> PyResult<Option<(String, Bound<'py, PyAny>)>> {
-    let found = view.key_of(vertex(py, of)?).or_raise(py)?;
+    let of = vertex(py, of)?;
+    let found = beside_python(py, view.is_remote(), || view.key_of(of)).or_raise(py)?;
     found.map(|(key, value)| Ok((key, to_python(py, &value)?))).transpose()
 }
 
@@ -304,8 +325,9 @@ pub fn degree(
     direction: Direction,
 ) -> PyResult<u64> {
     let of = vertex(py, of)?;
-    let types = names::edge_types(&view.catalogue(), types).or_raise(py)?;
+    let types = names::edge_types(&*view.names().or_raise(py)?, types).or_raise(py)?;
     let mut degrees = Vec::with_capacity(1);
-    view.degrees(&[of], types.as_deref(), direction, &mut degrees).or_raise(py)?;
+    let degrees_of = || view.degrees(&[of], types.as_deref(), direction, &mut degrees);
+    beside_python(py, view.is_remote(), degrees_of).or_raise(py)?;
     Ok(degrees[0])
 }

@@ -11,7 +11,7 @@
 //!
 //! What the function raises is the error of the query, as it is.
 
-use crate::error::{OrRaise, exception, invalid};
+use crate::error::{exception, invalid};
 use crate::item::{Names, classes};
 use crate::names::{EdgeTuple, direction, edge};
 use crate::read::{self, ItemName};
@@ -19,7 +19,7 @@ use crate::value::from_python;
 use evergraph::graph::catalogue::Catalogue;
 use evergraph::query::service::{Kind, Request, Service, Services};
 use evergraph::query::value::map::ItemMap;
-use evergraph::{Error, ErrorKind, GraphView, Item, ReadByName as _, Result, VertexId};
+use evergraph::{Error, ErrorKind, GraphView, Item, Result, VertexId};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFrozenSet, PyList, PySet, PyTuple};
@@ -258,8 +258,7 @@ impl Graph {
     }
 
     fn label(&self, py: Python<'_>, number: u64) -> PyResult<Py<PyAny>> {
-        let vertex = crate::names::vertex(py, number)?;
-        self.ask(py, move |py, view| view.label_of(vertex).or_raise(py)?.into_py_any(py))
+        self.ask(py, move |py, view| read::label(py, view, number)?.into_py_any(py))
     }
 
     fn key_of(&self, py: Python<'_>, number: u64) -> PyResult<Py<PyAny>> {

@@ -1,6 +1,7 @@
 //! Shared snapshot: a snapshot that Python objects share, with the database that it keeps open.
 
 use crate::handle::OpenDatabase;
+use evergraph::Freshness;
 use std::sync::Arc;
 
 /// A snapshot and the database that it keeps open.
@@ -11,10 +12,10 @@ pub struct SharedSnapshot {
 }
 
 impl SharedSnapshot {
-    /// Takes one.
+    /// Takes one that has at least what `freshness` says.
     #[must_use]
-    pub fn new(open: Arc<OpenDatabase>) -> Arc<Self> {
-        let snapshot = Arc::new(open.database().snapshot());
+    pub fn new(open: Arc<OpenDatabase>, freshness: Freshness) -> Arc<Self> {
+        let snapshot = Arc::new(open.database().snapshot_with(freshness));
         Arc::new(Self { snapshot, open })
     }
 

@@ -14,7 +14,7 @@ use crate::shared_snapshot::SharedSnapshot;
 use crate::tables;
 use evergraph::algorithms::control::Control;
 use evergraph::graph::topology::Projection;
-use evergraph::{Error, Freeze, GraphView, ReadByName, VertexId};
+use evergraph::{Error, Freeze, Freshness, GraphView, ReadByName, VertexId};
 use numpy::{Element, IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -39,10 +39,14 @@ type Counts = Vec<(String, u64)>;
 type CsrPieceArrays<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyAny>, bool);
 
 impl Snapshot {
-    /// Takes one.
-    #[must_use]
-    pub fn take(open: Arc<OpenDatabase>) -> Self {
-        Self { taken: ProcessLocal::new(RwLock::new(Some(SharedSnapshot::new(open)))) }
+    /// Takes one that has at least what `freshness` says.
+    ///
+    /// # Errors
+    /// As [`GraphView::check_begun`].
+    pub fn take(open: Arc<OpenDatabase>, freshness: Freshness) -> evergraph::Result<Self> {
+        let taken = SharedSnapshot::new(open, freshness);
+        taken.snapshot().check_begun()?;
+        Ok(Self { taken: ProcessLocal::new(RwLock::new(Some(taken))) })
     }
 
     /// One that is shared with others.
@@ -106,7 +110,7 @@ impl Snapshot {
     /// Names of the properties, with their types, of a label or an edge type.
     fn schema(&self, py: Python<'_>, name: &str, of_edges: bool) -> PyResult<Vec<(String, String)>> {
         let taken = self.share(py)?;
-        let catalogue = taken.snapshot().catalogue();
+        let catalogue = taken.snapshot().names().or_raise(py)?;
         let owner = match of_edges {
             true => evergraph::graph::catalogue::Owner::EdgeType(
                 crate::names::edge_type(&catalogue, name).or_raise(py)?,
@@ -134,7 +138,7 @@ impl Snapshot {
     }
 
     fn label(&self, py: Python<'_>, number: u64) -> PyResult<Option<String>> {
-        self.share(py)?.snapshot().label_of(vertex(py, number)?).or_raise(py)
+        read::label(py, self.share(py)?.snapshot(), number)
     }
 
     fn find(
@@ -264,7 +268,7 @@ impl Snapshot {
     ) -> PyResult<Bound<'py, PyAny>> {
         let taken = self.share(py)?;
         let vertices = ids(py, &vertices)?;
-        let owners = tables::label_owners(&taken.snapshot().catalogue(), &[]).or_raise(py)?;
+        let owners = tables::label_owners(&*taken.snapshot().names().or_raise(py)?, &[]).or_raise(py)?;
         let read = |watch: &long_call::ProgressWatch| {
             tables::of_vertices(taken.snapshot(), &vertices, &owners, properties.as_deref(), watch)
         };
@@ -312,7 +316,7 @@ impl Snapshot {
         let taken = self.share(py)?;
         let (of, side) = (ids(py, &vertices)?, direction(py, side)?);
         let found = long_call::run(py, None, |watch| {
-            let types = crate::names::edge_types(&taken.snapshot().catalogue(), &types)?;
+            let types = crate::names::edge_types(&*taken.snapshot().names()?, &types)?;
             let mut degrees = Vec::with_capacity(of.len());
             for batch in of.chunks(tables::BATCH) {
                 watch.cancel.check()?;
@@ -336,7 +340,7 @@ impl Snapshot {
         let weighted = weight_name.is_some();
         let (mut lists, memory) = long_call::run(py, progress, |watch| {
             let snapshot = taken.snapshot();
-            let catalogue = snapshot.catalogue();
+            let catalogue = snapshot.names()?;
             let weight = weight(&catalogue, weight_name.as_ref())?;
             let control = Control::new(snapshot.budget()).with_cancel(&watch.cancel);
             let topology = scope.0.scope(&catalogue)?.freeze(snapshot, side, weight, &control)?;
@@ -374,7 +378,7 @@ impl Snapshot {
         let side = direction(py, side)?;
         let pieces = long_call::run(py, None, |_| {
             let snapshot = taken.snapshot();
-            let types = Some(vec![crate::names::edge_type(&snapshot.catalogue(), edge_type)?]);
+            let types = Some(vec![crate::names::edge_type(&*snapshot.names()?, edge_type)?]);
             let topology = snapshot.freeze(&Projection { types, ..Projection::all(side) })?;
             let lists = topology.shared_lists(side)?.ok_or_else(|| {
                 Error::invalid(

@@ -170,7 +170,7 @@ pub fn vertices(
     properties: Option<&[String]>,
     watch: &ProgressWatch,
 ) -> Result<RecordBatch> {
-    let catalogue = view.catalogue();
+    let catalogue = view.names()?;
     let wanted = names::labels(&catalogue, labels)?;
     let memory = TableMemory::new(view.budget(), VERTICES);
     let is_wanted = |label| wanted.as_ref().is_none_or(|wanted| wanted.contains(label));
@@ -234,7 +234,7 @@ pub fn edges(
     properties: Option<&[String]>,
     watch: &ProgressWatch,
 ) -> Result<RecordBatch> {
-    let wanted = names::edge_types(&view.catalogue(), types)?;
+    let wanted = names::edge_types(&*view.names()?, types)?;
     let mut memory = TableMemory::new(view.budget(), EDGES);
     let is_wanted = |edge_type| wanted.as_ref().is_none_or(|wanted| wanted.contains(edge_type));
     let counts = view.statistics()?.edges;
@@ -307,7 +307,7 @@ pub fn neighbors(
     properties: Option<&[String]>,
     watch: &ProgressWatch,
 ) -> Result<RecordBatch> {
-    let wanted = names::edge_types(&view.catalogue(), types)?;
+    let wanted = names::edge_types(&*view.names()?, types)?;
     let (mut cursor, mut batch) = (NeighborCursor::default(), NeighborBatch::default());
     let mut memory = TableMemory::new(view.budget(), NEIGHBORS);
     let mut in_hand = GrowingReservation::default();

@@ -3,20 +3,21 @@
 use crate::bulk;
 use crate::error::{OrRaise, exception, invalid};
 use crate::handle::{OpenDatabase, ProcessLocal};
-use crate::long_call;
+use crate::long_call::{self, beside_python};
 use crate::names::{EdgeTuple, direction, edge_tuple, vertex};
 use crate::query::{PythonQuery, QueryInput, QuerySettings, Results};
 use crate::read::{self, Item, ItemName};
 use crate::value::from_python;
 use evergraph::graph::catalogue::Owner;
 use evergraph::graph::id::KeyId;
+use evergraph::graph::timestamp::Timestamp;
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::graph::value::ValueType;
 use evergraph::gremlin::elements::Elements;
-use evergraph::{GraphView, ReadByName, TransactionOptions, Value, VertexId};
+use evergraph::{Error, GraphView, TransactionOptions, Value, VertexId};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::sync::{Arc, Mutex, TryLockError};
+use std::sync::{Arc, Mutex, OnceLock, TryLockError};
 
 /// A transaction and the database that it keeps open.
 struct OpenTransaction {
@@ -30,19 +31,25 @@ struct OpenTransaction {
 #[pyclass(frozen, module = "evergraph._native")]
 pub struct Transaction {
     begun: ProcessLocal<Mutex<Option<OpenTransaction>>>,
+    /// Where it has committed.
+    committed_at: OnceLock<Timestamp>,
 }
 
 impl Transaction {
     /// Begins one.
-    #[must_use]
-    pub fn begin(open: Arc<OpenDatabase>, options: TransactionOptions) -> Self {
+    ///
+    /// # Errors
+    /// As [`GraphView::check_begun`].
+    pub fn begin(open: Arc<OpenDatabase>, options: TransactionOptions) -> evergraph::Result<Self> {
         let transaction = open.database().begin_with(options);
-        Self { begun: ProcessLocal::new(Mutex::new(Some(OpenTransaction { transaction, open }))) }
+        transaction.by_id_ref().check_begun()?;
+        Ok(Self::of(open, transaction))
     }
 
     /// The same for one that a retry began.
     pub fn of(open: Arc<OpenDatabase>, transaction: evergraph::Transaction) -> Self {
-        Self { begun: ProcessLocal::new(Mutex::new(Some(OpenTransaction { transaction, open }))) }
+        let begun = ProcessLocal::new(Mutex::new(Some(OpenTransaction { transaction, open })));
+        Self { begun, committed_at: OnceLock::new() }
     }
 
     fn slot<T>(
@@ -80,35 +87,88 @@ fn ended(py: Python<'_>) -> PyErr {
     exception(py, "TransactionClosed", "the transaction was committed or rolled back: begin another one")
 }
 
+/// Does `work`, which writes: where the graph lies on other machines, a new name, an id or a value may wait for these or for the
+/// log, and the GIL is released.
+fn write<T: Send>(
+    py: Python<'_>,
+    transaction: &mut evergraph::Transaction,
+    work: impl FnOnce(&mut evergraph::Transaction) -> evergraph::Result<T> + Send,
+) -> PyResult<T> {
+    beside_python(py, transaction.by_id_ref().is_remote(), || work(transaction)).or_raise(py)
+}
+
+/// What is written to an item, by name. `None` removes.
+type Changes = Vec<(String, Option<Value>)>;
+
 /// What a vertex or an edge is to have.
 type Properties = Vec<(KeyId, Value)>;
 
-/// Keys and values to write to an item; those that are `None` are left out, or in `removed`.
-fn changes(
-    transaction: &mut evergraph::Transaction,
-    properties: &Bound<'_, PyDict>,
-) -> PyResult<(Properties, Vec<KeyId>)> {
-    let py = properties.py();
-    let (mut set, mut removed) = (Vec::with_capacity(properties.len()), Vec::new());
+fn changes(properties: &Bound<'_, PyDict>) -> PyResult<Changes> {
+    let mut changes = Vec::with_capacity(properties.len());
     for (name, value) in properties {
-        let name: String = name.extract()?;
-        let key = transaction.by_id().key(&name).or_raise(py)?;
-        if value.is_none() {
-            removed.push(key);
-            continue;
+        let value = if value.is_none() { None } else { Some(from_python(&value)?) };
+        changes.push((name.extract()?, value));
+    }
+    Ok(changes)
+}
+
+/// The keys of `changes`, which are named if they are new: those that are set, with their values, and those that are removed.
+fn with_keys(
+    transaction: &mut evergraph::Transaction,
+    changes: Changes,
+) -> evergraph::Result<(Properties, Vec<KeyId>)> {
+    let (mut set, mut removed) = (Vec::with_capacity(changes.len()), Vec::new());
+    for (name, value) in changes {
+        let key = transaction.by_id().key(&name)?;
+        match value {
+            Some(value) => set.push((key, value)),
+            None => removed.push(key),
         }
-        set.push((key, from_python(&value)?));
     }
     Ok((set, removed))
+}
+
+/// The vertex of `label` whose unique `key` is `value`, with `changes` for all other properties; it is added if there is none.
+fn put_vertex(
+    transaction: &mut evergraph::Transaction,
+    (name, key, value): (&str, &str, Value),
+    changes: Changes,
+) -> evergraph::Result<VertexId> {
+    let (label, unique) = (transaction.by_id().label(name)?, transaction.by_id().key(key)?);
+    let catalogue = transaction.by_id_ref().catalogue();
+    if !catalogue.is_unique(Owner::Label(label), unique) {
+        let text = format!("put_vertex finds the vertex by a unique key, and {name}.{key} is none");
+        return Err(Error::invalid(text));
+    }
+    let (mut set, _) = with_keys(transaction, changes)?;
+    set.retain(|(other, _)| *other != unique);
+    let Some(found) = transaction.find(name, key, value.clone())? else {
+        set.push((unique, value));
+        return transaction.by_id().add_vertex(label, &set);
+    };
+    let old = transaction.by_id_ref().vertex_property_map(found)?;
+    for (other, _) in old {
+        if other != unique && set.iter().all(|(key, _)| *key != other) {
+            transaction.by_id().set_vertex_property(found, other, None)?;
+        }
+    }
+    for (key, value) in set {
+        transaction.by_id().set_vertex_property(found, key, Some(value))?;
+    }
+    Ok(found)
 }
 
 #[pymethods]
 impl Transaction {
     fn add_vertex(&self, py: Python<'_>, label: &str, properties: &Bound<'_, PyDict>) -> PyResult<u64> {
+        let changes = changes(properties)?;
         self.with(py, |transaction| {
-            let label = transaction.by_id().label(label).or_raise(py)?;
-            let (set, _) = changes(transaction, properties)?;
-            Ok(transaction.by_id().add_vertex(label, &set).or_raise(py)?.0.into())
+            let added = write(py, transaction, |transaction| {
+                let label = transaction.by_id().label(label)?;
+                let (set, _) = with_keys(transaction, changes)?;
+                transaction.by_id().add_vertex(label, &set)
+            });
+            Ok(added?.0.into())
         })
     }
 
@@ -120,32 +180,11 @@ impl Transaction {
         value: &Bound<'_, PyAny>,
         properties: &Bound<'_, PyDict>,
     ) -> PyResult<u64> {
+        let (value, changes) = (from_python(value)?, changes(properties)?);
         self.with(py, |transaction| {
-            let value = from_python(value)?;
-            let (name, label) = (label, transaction.by_id().label(label).or_raise(py)?);
-            let unique = transaction.by_id().key(key).or_raise(py)?;
-            let owner = Owner::Label(label);
-            let catalogue = transaction.by_id_ref().catalogue();
-            if !catalogue.is_unique(owner, unique) {
-                let text = format!("put_vertex finds the vertex by a unique key, and {name}.{key} is none");
-                return Err(invalid(py, text));
-            }
-            let (mut set, _) = changes(transaction, properties)?;
-            set.retain(|(other, _)| *other != unique);
-            let Some(found) = transaction.find(name, key, value.clone()).or_raise(py)? else {
-                set.push((unique, value));
-                return Ok(transaction.by_id().add_vertex(label, &set).or_raise(py)?.0.into());
-            };
-            let old = transaction.by_id_ref().vertex_property_map(found).or_raise(py)?;
-            for (other, _) in old {
-                if other != unique && set.iter().all(|(key, _)| *key != other) {
-                    transaction.by_id().set_vertex_property(found, other, None).or_raise(py)?;
-                }
-            }
-            for (key, value) in set {
-                transaction.by_id().set_vertex_property(found, key, Some(value)).or_raise(py)?;
-            }
-            Ok(found.0.into())
+            let put =
+                write(py, transaction, |transaction| put_vertex(transaction, (label, key, value), changes));
+            Ok(put?.0.into())
         })
     }
 
@@ -158,44 +197,53 @@ impl Transaction {
         properties: &Bound<'_, PyDict>,
         put: bool,
     ) -> PyResult<EdgeTuple> {
+        let changes = changes(properties)?;
         self.with(py, |transaction| {
             let (source, target) = (vertex(py, source)?, vertex(py, target)?);
-            let edge_type = transaction.by_id().edge_type(edge_type).or_raise(py)?;
-            let (set, _) = changes(transaction, properties)?;
-            let by_id = transaction.by_id();
-            let edge = match put {
-                true => by_id.put_edge(source, edge_type, target, &set),
-                false => by_id.add_edge(source, edge_type, target, &set),
-            };
-            Ok(edge_tuple(&transaction.by_id_ref().catalogue(), edge.or_raise(py)?))
+            let edge = write(py, transaction, |transaction| {
+                let edge_type = transaction.by_id().edge_type(edge_type)?;
+                let (set, _) = with_keys(transaction, changes)?;
+                match put {
+                    true => transaction.by_id().put_edge(source, edge_type, target, &set),
+                    false => transaction.by_id().add_edge(source, edge_type, target, &set),
+                }
+            });
+            Ok(edge_tuple(&transaction.by_id_ref().catalogue(), edge?))
         })
     }
 
     fn set(&self, py: Python<'_>, item: ItemName, properties: &Bound<'_, PyDict>) -> PyResult<()> {
+        let changes = changes(properties)?;
         self.with(py, |transaction| {
             let found = item.item(py, transaction.by_id_ref())?;
-            let (set, removed) = changes(transaction, properties)?;
-            let set = set.into_iter().map(|(key, value)| (key, Some(value)));
-            for (key, value) in set.chain(removed.into_iter().map(|key| (key, None))) {
-                match found {
-                    Item::Vertex(vertex) => transaction.by_id().set_vertex_property(vertex, key, value),
-                    Item::Edge(edge) => transaction.by_id().set_edge_property(edge, key, value),
+            write(py, transaction, |transaction| {
+                let (set, removed) = with_keys(transaction, changes)?;
+                let set = set.into_iter().map(|(key, value)| (key, Some(value)));
+                for (key, value) in set.chain(removed.into_iter().map(|key| (key, None))) {
+                    match found {
+                        Item::Vertex(vertex) => transaction.by_id().set_vertex_property(vertex, key, value),
+                        Item::Edge(edge) => transaction.by_id().set_edge_property(edge, key, value),
+                    }?;
                 }
-                .or_raise(py)?;
-            }
-            Ok(())
+                Ok(())
+            })
         })
     }
 
     fn delete(&self, py: Python<'_>, item: ItemName) -> PyResult<()> {
-        self.with(py, |transaction| match item.item(py, transaction.by_id_ref())? {
-            Item::Vertex(vertex) => transaction.delete_vertex(vertex).or_raise(py),
-            Item::Edge(edge) => transaction.delete_edge(edge).or_raise(py),
+        self.with(py, |transaction| {
+            let found = item.item(py, transaction.by_id_ref())?;
+            write(py, transaction, |transaction| match found {
+                Item::Vertex(vertex) => transaction.delete_vertex(vertex),
+                Item::Edge(edge) => transaction.delete_edge(edge),
+            })
         })
     }
 
     fn delete_edges_of(&self, py: Python<'_>, vertex: u32, limit: usize) -> PyResult<usize> {
-        self.with(py, |transaction| transaction.delete_edges_of(VertexId(vertex), limit).or_raise(py))
+        self.with(py, |transaction| {
+            write(py, transaction, |transaction| transaction.delete_edges_of(VertexId(vertex), limit))
+        })
     }
 
     fn declare_property(
@@ -208,23 +256,29 @@ impl Transaction {
     ) -> PyResult<()> {
         let value_type = type_named(py, value_type)?;
         self.with(py, |transaction| {
-            let by_id = transaction.by_id();
-            let key = by_id.key(key).or_raise(py)?;
-            if of_edges {
-                let edge_type = by_id.edge_type(name).or_raise(py)?;
-                return by_id.declare_edge_property(edge_type, key, value_type).or_raise(py);
-            }
-            let label = by_id.label(name).or_raise(py)?;
-            by_id.declare_vertex_property(label, key, value_type).or_raise(py)
+            write(py, transaction, |transaction| {
+                let by_id = transaction.by_id();
+                let key = by_id.key(key)?;
+                if of_edges {
+                    let edge_type = by_id.edge_type(name)?;
+                    return by_id.declare_edge_property(edge_type, key, value_type);
+                }
+                let label = by_id.label(name)?;
+                by_id.declare_vertex_property(label, key, value_type)
+            })
         })
     }
 
     fn declare_meta_properties(&self, py: Python<'_>, label: &str, key: &str) -> PyResult<()> {
-        self.with(py, |transaction| transaction.declare_meta_properties(label, key).or_raise(py))
+        self.with(py, |transaction| {
+            write(py, transaction, |transaction| transaction.declare_meta_properties(label, key))
+        })
     }
 
     fn declare_simple(&self, py: Python<'_>, edge_type: &str) -> PyResult<()> {
-        self.with(py, |transaction| transaction.by_id().declare_simple_type(edge_type).or_raise(py).map(drop))
+        self.with(py, |transaction| {
+            write(py, transaction, |transaction| transaction.by_id().declare_simple_type(edge_type)).map(drop)
+        })
     }
 
     fn declare_newest_first(
@@ -235,7 +289,9 @@ impl Transaction {
         value_type: &str,
     ) -> PyResult<()> {
         let value_type = type_named(py, value_type)?;
-        self.with(py, |transaction| transaction.declare_newest_first(edge_type, key, value_type).or_raise(py))
+        self.with(py, |transaction| {
+            write(py, transaction, |transaction| transaction.declare_newest_first(edge_type, key, value_type))
+        })
     }
 
     fn get<'py>(&self, py: Python<'py>, item: ItemName, key: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -251,7 +307,7 @@ impl Transaction {
     }
 
     fn label(&self, py: Python<'_>, number: u64) -> PyResult<Option<String>> {
-        self.with(py, |transaction| transaction.by_id_ref().label_of(vertex(py, number)?).or_raise(py))
+        self.with(py, |transaction| read::label(py, transaction.by_id_ref(), number))
     }
 
     fn find(
@@ -442,6 +498,7 @@ impl Transaction {
         self.slot(py, |slot| {
             let OpenTransaction { transaction, open } = slot.take().ok_or_else(|| ended(py))?;
             let committed = py.detach(|| transaction.commit()).or_raise(py)?;
+            self.committed_at.get_or_init(|| committed.timestamp);
             let mut renamed = Vec::new();
             if !committed.renamed.is_empty() {
                 let catalogue = open.database().store().catalogue();
@@ -462,6 +519,11 @@ impl Transaction {
             py.detach(|| drop(begun));
             Ok(())
         })
+    }
+
+    #[getter]
+    fn committed_at(&self) -> Option<u64> {
+        self.committed_at.get().map(|timestamp| timestamp.0)
     }
 
     #[getter]

@@ -1,7 +1,8 @@
-//! Transaction options: isolation and timeouts of transactions, as Python has them.
+//! Transaction options: isolation, timeouts and freshness of transactions, as Python has them.
 
 use crate::error::invalid;
-use evergraph::{Isolation, TransactionOptions};
+use evergraph::graph::timestamp::Timestamp;
+use evergraph::{Freshness, Isolation, TransactionOptions};
 use pyo3::prelude::*;
 use std::time::Duration;
 
@@ -23,6 +24,19 @@ pub fn isolation(py: Python<'_>, name: &str) -> PyResult<Isolation> {
         "snapshot" => Ok(Isolation::Snapshot),
         "serializable" => Ok(Isolation::Serializable),
         _ => Err(invalid(py, format!("isolation {name:?}: expected \"snapshot\" or \"serializable\""))),
+    }
+}
+
+/// What a snapshot shows at least: all that was acknowledged, or all up to a commit.
+///
+/// # Errors
+/// `InvalidError` for both.
+pub fn freshness(py: Python<'_>, fresh: bool, after: Option<u64>) -> PyResult<Freshness> {
+    match (fresh, after) {
+        (false, None) => Ok(Freshness::Applied),
+        (false, Some(after)) => Ok(Freshness::After(Timestamp(after))),
+        (true, None) => Ok(Freshness::Fresh),
+        (true, Some(_)) => Err(invalid(py, "fresh=True covers every commit: leave `after` out")),
     }
 }
 

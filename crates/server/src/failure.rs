@@ -213,7 +213,7 @@ mod tests {
         assert!(!conflict.is_of_server() && !wrong.is_of_server());
         let lost = Failure::of_unknown_outcome(&Error::new(ErrorKind::Io, "sync the log"));
         assert!(lost.attributes.has_unknown_outcome());
-        let commit = UnknownCommit { node: 2, incarnation: 0, number: 9, since: Timestamp(4) };
+        let commit = UnknownCommit { node: 2, incarnation: 0, number: 9, since: Timestamp(4), proof: 7 };
         let unknown = Failure::from(Error::from(commit));
         assert_eq!(unknown.status, Status::ServerError, "a driver must not send it again");
         assert!(unknown.attributes.has_unknown_outcome() && !unknown.is_conflict() && unknown.is_of_server());

@@ -27,6 +27,7 @@ use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::transaction::{Isolation, TransactionOptions};
 use evergraph_graph::value::Value;
+use evergraph_graph::view::GraphView as _;
 use evergraph_query::gremlin::bindings::Bindings;
 use evergraph_storage::planted::{Bug, planted};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -140,9 +141,12 @@ impl Session {
             SessionTransaction::None => {
                 let view = if role.may_write() {
                     let transaction = database.begin_with(transaction_options(isolation));
+                    transaction.by_id_ref().check_begun()?;
                     SessionView::Transaction(SharedTransaction::new(transaction))
                 } else {
-                    SessionView::Snapshot(Arc::new(database.snapshot()))
+                    let snapshot = database.snapshot();
+                    snapshot.check_begun()?;
+                    SessionView::Snapshot(Arc::new(snapshot))
                 };
                 let now = Instant::now();
                 let (open, database) = (view.clone(), Arc::downgrade(database));

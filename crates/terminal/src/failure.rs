@@ -146,7 +146,9 @@ fn own_hint(error: &Error) -> Option<String> {
         ErrorKind::Conflict => return Some("nothing was changed; run it again".to_owned()),
         ErrorKind::Unknown => {
             return Some(
-                "it may have been written: look whether it is there before you run it again".to_owned(),
+                "it may have been written: before you run it again, ask by its name with `evergraph cluster settle`, or look \
+                 whether it is there"
+                    .to_owned(),
             );
         }
         _ => {}
@@ -222,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_commit_that_may_have_happened_is_not_run_again() {
-        let commit = UnknownCommit { node: 2, incarnation: 0, number: 9, since: Timestamp(4) };
+        let commit = UnknownCommit { node: 2, incarnation: 0, number: 9, since: Timestamp(4), proof: 7 };
         let error = Error::from(commit);
         let lines = to_text(&error, own_hint(&error), false);
         assert!(lines.contains("2.0.9@4") && lines.contains("\nhint: it may have been written"), "{lines}");

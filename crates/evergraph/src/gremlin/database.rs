@@ -8,7 +8,7 @@ use crate::gremlin::task::Task;
 use crate::snapshot::Snapshot;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::error::Result;
-use evergraph_graph::transaction::{Committed, TransactionOptions};
+use evergraph_graph::transaction::{Committed, Freshness, TransactionOptions};
 use evergraph_query::plan::io::Io;
 use evergraph_query::write::Writer;
 
@@ -26,8 +26,8 @@ impl Database {
 }
 
 impl QueryHost for Database {
-    fn snapshot(&self) -> Snapshot {
-        Database::snapshot(self)
+    fn snapshot_with(&self, freshness: Freshness) -> Snapshot {
+        Database::snapshot_with(self, freshness)
     }
 
     fn budget(&self) -> &dyn Budget {

@@ -23,11 +23,11 @@ impl<G: QueryTarget> Query<'_, G> {
     /// ```
     ///
     /// # Errors
-    /// As [`Query::plan`].
+    /// As [`Query::plan`]; as [`GraphView::check_begun`](evergraph_graph::view::GraphView::check_begun).
     pub fn explain(self) -> Result<Explanation> {
         let notes = Notes::default();
         let (graph, task) = self.notes(&notes).prepare()?;
-        Ok(noted(Explanation::of(&task.plan, Some(&graph.catalogue())), &notes))
+        Ok(noted(Explanation::of(&task.plan, Some(&*graph.names()?)), &notes))
     }
 
     /// Runs it to its end and reports what each step did: its batches, rows and traversers, and its time. A query

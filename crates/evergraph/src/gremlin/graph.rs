@@ -65,7 +65,10 @@ pub trait QueryTarget: Sized {
     fn profile(self, task: &Task) -> Result<Explanation>;
 
     /// The names that it would meet, and the indexes.
-    fn catalogue(&self) -> Arc<Catalogue>;
+    ///
+    /// # Errors
+    /// As [`GraphView::check_begun`].
+    fn names(&self) -> Result<Arc<Catalogue>>;
 }
 
 /// What gives results one by one while the query runs.
@@ -111,8 +114,8 @@ impl QueryTarget for SnapshotTarget<'_> {
         task.profile(self.graph(task)?, self.budget())
     }
 
-    fn catalogue(&self) -> Arc<Catalogue> {
-        self.view.catalogue()
+    fn names(&self) -> Result<Arc<Catalogue>> {
+        self.view.names()
     }
 }
 
@@ -147,8 +150,8 @@ impl QueryTarget for SharedSnapshotTarget {
         task.profile(graph, budget)
     }
 
-    fn catalogue(&self) -> Arc<Catalogue> {
-        self.0.catalogue()
+    fn names(&self) -> Result<Arc<Catalogue>> {
+        self.0.names()
     }
 }
 
@@ -189,8 +192,8 @@ impl QueryTarget for LeasedTarget {
         task.profile(graph, budget)
     }
 
-    fn catalogue(&self) -> Arc<Catalogue> {
-        self.lease.writer().view().catalogue()
+    fn names(&self) -> Result<Arc<Catalogue>> {
+        self.lease.writer().view().names()
     }
 }
 
@@ -227,8 +230,8 @@ impl QueryTarget for TransactionTarget<'_> {
         task.profile(graph, budget)
     }
 
-    fn catalogue(&self) -> Arc<Catalogue> {
-        self.transaction.view().catalogue()
+    fn names(&self) -> Result<Arc<Catalogue>> {
+        self.transaction.view().names()
     }
 }
 
@@ -264,13 +267,13 @@ impl<'g> DatabaseTarget<'g> {
     }
 }
 
-impl QueryTarget for DatabaseTarget<'_> {
-    fn items(self, task: &Task, most: usize) -> Result<Vec<Item>> {
+impl DatabaseTarget<'_> {
+    fn begin_items(self, task: &Task, most: usize) -> Result<Vec<Item>> {
         if let Some(io) = task.plan.io() {
             return self.database.transfer(io, task).map(|()| Vec::new());
         }
         if !task.plan.writes {
-            let snapshot = self.database.snapshot();
+            let snapshot = self.database.snapshot_with(self.options.freshness);
             return task.items(Graph::Read(&snapshot), QueryBudget::Borrowed(snapshot.budget()), most);
         }
         let (items, renamed) = self.committed(task, |writing| writing.items(task, most))?;
@@ -281,16 +284,27 @@ impl QueryTarget for DatabaseTarget<'_> {
         Ok(items.iter().map(|item| after_commit(item, &renamed)).collect())
     }
 
-    fn profile(self, task: &Task) -> Result<Explanation> {
+    fn begin_profile(self, task: &Task) -> Result<Explanation> {
         if !task.plan.writes {
-            let snapshot = self.database.snapshot();
+            let snapshot = self.database.snapshot_with(self.options.freshness);
             return task.profile(Graph::Read(&snapshot), QueryBudget::Borrowed(snapshot.budget()));
         }
         Ok(self.committed(task, |writing| writing.profile(task))?.0)
     }
+}
 
-    fn catalogue(&self) -> Arc<Catalogue> {
-        self.database.snapshot().catalogue()
+impl QueryTarget for DatabaseTarget<'_> {
+    // Beginning and committing may wait, too.
+    fn items(self, task: &Task, most: usize) -> Result<Vec<Item>> {
+        task.limiting_waits(|| self.begin_items(task, most))
+    }
+
+    fn profile(self, task: &Task) -> Result<Explanation> {
+        task.limiting_waits(|| self.begin_profile(task))
+    }
+
+    fn names(&self) -> Result<Arc<Catalogue>> {
+        self.database.snapshot_with(self.options.freshness).names()
     }
 }
 

@@ -4,14 +4,14 @@ use crate::gremlin::task::Task;
 use crate::snapshot::Snapshot;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::error::Result;
-use evergraph_graph::transaction::{Committed, TransactionOptions};
+use evergraph_graph::transaction::{Committed, Freshness, TransactionOptions};
 use evergraph_query::plan::io::Io;
 use evergraph_query::write::Writer;
 
 /// What a query needs of the database that it runs on.
 pub trait QueryHost: Sync {
-    /// The newest readable moment.
-    fn snapshot(&self) -> Snapshot;
+    /// The newest readable moment, with at least what `freshness` says.
+    fn snapshot_with(&self, freshness: Freshness) -> Snapshot;
 
     /// Where queries take their memory from.
     fn budget(&self) -> &dyn Budget;

@@ -80,16 +80,16 @@ impl ReadQuery<'_> {
     }
 
     /// The notes about its names on `graph`.
-    fn notes(&self, graph: &impl QueryTarget) -> Vec<Note> {
+    fn notes(&self, graph: &impl QueryTarget) -> Result<Vec<Note>> {
         let mentions = Mentions::of(self.query());
         if mentions.read.is_empty() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
-        let notes = unknown_name::notes(&mentions, &graph.catalogue()).into_iter();
-        match self {
+        let notes = unknown_name::notes(&mentions, &*graph.names()?).into_iter();
+        Ok(match self {
             Self::Text(text, _) => notes.map(|error| Note::in_text(error.within(text), text)).collect(),
             Self::Bytecode(bytecode) => notes.map(|error| Note::new(bytecode.placed(error))).collect(),
-        }
+        })
     }
 }
 
@@ -280,7 +280,7 @@ impl<'q, G: QueryTarget> Query<'q, G> {
         let (read, plan) = planned?;
         let strict = self.strict || plan.is_strict();
         if strict || self.notes.is_some() {
-            let notes = read.notes(&self.graph);
+            let notes = read.notes(&self.graph)?;
             if let (true, Some(first)) = (strict, notes.first()) {
                 return Err(first.clone().into());
             }
@@ -406,7 +406,7 @@ impl<'q> Query<'q, SharedSnapshotTarget> {
 }
 
 impl Query<'_, DatabaseTarget<'_>> {
-    /// The isolation and the timeout of the transaction, should the query write.
+    /// The isolation and the timeout of the transaction, should the query write, and what it sees at least, on a cluster.
     ///
     /// ```
     /// use evergraph::{Database, Isolation};

@@ -130,7 +130,10 @@ impl<'q> Results<'q> {
         items: impl IntoIterator<Item = &'i Item>,
         detail: ElementDetail,
     ) -> Result<Elements> {
-        Elements::read(self.view(), items, detail, &mut self.charge().clone())
+        let mut charge = self.charge().clone();
+        let _waits = charge.limit_waits();
+        let read = Elements::read(self.view(), items, detail, &mut charge);
+        charge.explained(read)
     }
 
     /// The graph that they come from, with the writes of the query so far.

@@ -18,8 +18,10 @@
 
 use crate::gremlin::results::Results;
 use evergraph_analysis::kernels::CompiledKernels;
+use evergraph_graph::budget::Unlimited;
 use evergraph_graph::cancel::CancelFlag;
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{ErrorKind, Result};
+use evergraph_graph::wait_limit::WaitLimit;
 use evergraph_query::execute::context::Graph;
 use evergraph_query::execute::limits::{Charge, QueryBudget, QueryLimits};
 use evergraph_query::explain::Explanation;
@@ -47,10 +49,20 @@ pub struct Task {
 
 impl Task {
     /// What asks it to stop: whoever runs it, or the end of its time.
-    #[cfg(feature = "files")]
     pub(crate) fn until(&self) -> CancelFlag {
         let deadline = self.started.checked_add(self.limits.timeout);
         deadline.map_or_else(|| self.cancel.clone(), |deadline| self.cancel.until(deadline))
+    }
+
+    /// What `work` does for it: waits for other machines end with the query.
+    pub(crate) fn limiting_waits<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let _waits = WaitLimit::of_thread().and(self.until()).enter();
+        match work() {
+            Err(error) if error.kind() == ErrorKind::Cancelled => {
+                self.charge(QueryBudget::Borrowed(&Unlimited)).explained(Err(error))
+            }
+            done => done,
+        }
     }
 
     /// Whether it writes to the graph.

@@ -6,14 +6,16 @@
 #[path = "../../../cluster/tests/remote_views/split_graph.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod split_graph;
+mod waits;
 
-use crate::split_graph::{DirectAsker, SplitGraph, indexes};
+use crate::split_graph::{AGE, DirectAsker, KNOWS, NAME, PERSON, SplitGraph, indexes};
 use evergraph::gremlin::elements::{ElementDetail, Elements};
 use evergraph_analysis::kernels::CompiledKernels;
 use evergraph_cluster::remote::remote_snapshot::RemoteLimits;
 use evergraph_cluster::remote::remote_view::RemoteView;
 use evergraph_graph::budget::Unlimited;
 use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::value::Value;
 use evergraph_graph::view::GraphView;
 use evergraph_query::execute::context::Graph;
 use evergraph_query::execute::limits::{Charge, QueryLimits};
@@ -110,5 +112,34 @@ fn elements_in_results_come_in_a_few_rounds() {
         for edge in items.iter().filter_map(Item::as_edge) {
             assert_eq!(found.edge(edge), wanted.edge(edge));
         }
+    }
+}
+
+#[test]
+fn elements_that_rows_merge_are_found_in_a_few_rounds() {
+    let graph = SplitGraph::random(3, PARTITIONS);
+    let named = graph.model.vertices.iter().filter(|(vertex, _)| graph.labels[&vertex.group()] == PERSON);
+    let people = named.filter_map(|(_, values)| match (values.get(&NAME), values.get(&AGE)) {
+        (Some(Value::String(name)), Some(Value::I64(age))) => {
+            Some(format!("[(T.label): 'person', 'name': '{name}', 'age': {age}L]"))
+        }
+        _ => None,
+    });
+    let pairs: BTreeMap<_, _> =
+        graph.model.edges.keys().map(|edge| ((edge.source, edge.target), *edge)).collect();
+    let edges = pairs.values().map(|edge| {
+        let edge_type = if edge.edge_type == KNOWS { "knows" } else { "likes" };
+        let (source, target) = (edge.source.0, edge.target.0);
+        format!("[(T.label): '{edge_type}', (Direction.OUT): {source}, (Direction.IN): {target}]")
+    });
+    for (maps, step, most) in [
+        (people.take(30).collect::<Vec<_>>(), "mergeV()", 4),
+        (edges.take(60).collect::<Vec<_>>(), "mergeE()", 6),
+    ] {
+        assert!(maps.len() > 15, "{} for {step}", maps.len());
+        let text = format!("g.inject({}).{step}", maps.join(", "));
+        let (wanted, found, rounds) = on_both(&graph, |view| run(view, &text));
+        assert_eq!(found, wanted, "{step}");
+        assert!(found.len() >= maps.len() && rounds <= most, "{rounds} rounds for {} of {step}", maps.len());
     }
 }

@@ -123,7 +123,7 @@ impl AlgorithmTask {
             None => cancel,
         };
         let computed = self.threads.get()?.install(|| {
-            let catalogue = snapshot.catalogue();
+            let catalogue = snapshot.names()?;
             let scope = self.call.scope.scope(&catalogue)?;
             let memory = AlgorithmMemory::new(snapshot.budget(), self.context.options.query_memory_bytes);
             let control = Control::new(&memory).with_cancel(&cancel);

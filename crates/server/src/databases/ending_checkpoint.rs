@@ -29,6 +29,6 @@ pub(crate) fn write_ending_checkpoint(name: &str, database: &Database) {
 /// The bytes of a checkpoint, if one was needed.
 fn checkpoint(database: &Database) -> Result<Option<u64>> {
     let stats = database.statistics()?;
-    let has_commits = stats.checkpoints.covered_through < stats.store.published;
+    let has_commits = database.has_own_log() && stats.checkpoints.covered_through < stats.store.published;
     has_commits.then(|| Ok(database.checkpoint()?.bytes_written)).transpose()
 }

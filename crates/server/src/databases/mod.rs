@@ -11,6 +11,7 @@
 
 pub mod catalogue;
 pub mod change;
+pub mod cluster_member;
 mod ending_checkpoint;
 pub mod follower;
 pub mod memory_shares;

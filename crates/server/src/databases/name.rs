@@ -1,5 +1,6 @@
 //! Name: which names a served database can have, in aliases, in roles and on disk.
 
+use evergraph::path::DatabasePath;
 use evergraph_graph::error::{Error, Result};
 use std::fmt;
 use std::path::Path;
@@ -70,8 +71,14 @@ pub fn check_database_name(name: &str) -> Result<()> {
 /// The name of the database in the folder `path`: that of the folder, without the ending.
 ///
 /// # Errors
-/// `invalid` for a folder whose name cannot be that of a database.
+/// `invalid` for a folder whose name cannot be that of a database, and for the folder of a cluster's node.
 pub fn name_of(path: &Path) -> Result<Box<str>> {
+    if let DatabasePath::Node(folder) = DatabasePath::of(path)? {
+        let (path, folder) = (path.display(), folder.display());
+        return Err(Error::invalid(format!(
+            "{path} is a node of a cluster: `evergraph cluster serve {folder}` serves it"
+        )));
+    }
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = whole.file_name().and_then(|name| name.to_str()).ok_or_else(|| {
         Error::invalid(format!("{} has no name that a database can be served under", path.display()))
@@ -98,5 +105,7 @@ mod tests {
         assert_eq!(&*name_of(Path::new("some/social.eg")).unwrap(), "social");
         assert_eq!(&*name_of(Path::new("some/social")).unwrap(), "social");
         assert!(name_of(Path::new("/")).is_err() && name_of(Path::new("some/.eg")).is_err());
+        let node = name_of(Path::new("cluster:shop/node-1")).unwrap_err().to_string();
+        assert!(node.contains("`evergraph cluster serve shop/node-1`"), "{node}");
     }
 }

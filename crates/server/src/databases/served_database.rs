@@ -7,6 +7,7 @@
 //!   └──── Failed <──────┴───────────────────────────┴──> gone, if it was dropped
 //! ```
 
+use crate::databases::cluster_member::ClusterMember;
 use crate::databases::ending_checkpoint::write_ending_checkpoint;
 use crate::databases::follower::DatabaseFollower;
 use crate::databases::memory_shares::{MemoryShare, MemoryShares};
@@ -28,6 +29,8 @@ pub struct ServedDatabase {
     phase: Mutex<Phase>,
     /// Set once, by whoever makes the database follow a source.
     follower: OnceLock<Arc<dyn DatabaseFollower>>,
+    /// Set once, by whoever opened a database that is a node of a cluster.
+    member: OnceLock<Arc<dyn ClusterMember>>,
 }
 
 /// Where a database is from, and so what may become of it.
@@ -103,25 +106,25 @@ impl ServedDatabase {
     /// A database that is closed.
     #[must_use]
     pub fn closed(name: Arc<str>, home: Home) -> Self {
-        Self { name, home, phase: Mutex::new(Phase::Closed), follower: OnceLock::new() }
+        Self::in_phase(name, home, Phase::Closed)
     }
 
     /// A database that is about to be created.
     #[must_use]
     pub fn opening(name: Arc<str>, home: Home) -> Self {
-        Self { name, home, phase: Mutex::new(Phase::Opening), follower: OnceLock::new() }
+        Self::in_phase(name, home, Phase::Opening)
     }
 
     /// A database that its owner has opened.
     #[must_use]
     pub fn given(name: Arc<str>, database: Arc<Database>, share: MemoryShare) -> Self {
         let open = Arc::new(OpenDatabase::new(Arc::clone(&name), database));
-        Self {
-            name,
-            home: Home::Given,
-            phase: Mutex::new(Phase::Open(open, share)),
-            follower: OnceLock::new(),
-        }
+        Self::in_phase(name, Home::Given, Phase::Open(open, share))
+    }
+
+    fn in_phase(name: Arc<str>, home: Home, phase: Phase) -> Self {
+        let (follower, member) = (OnceLock::new(), OnceLock::new());
+        Self { name, home, phase: Mutex::new(phase), follower, member }
     }
 
     /// Its name.
@@ -153,6 +156,17 @@ impl ServedDatabase {
     #[must_use]
     pub fn follower(&self) -> Option<&Arc<dyn DatabaseFollower>> {
         self.follower.get()
+    }
+
+    /// Says which node of a cluster it is, from now on; only the first one counts.
+    pub fn set_member(&self, member: Arc<dyn ClusterMember>) {
+        let _ = self.member.set(member);
+    }
+
+    /// Which node of a cluster it is, if it is one.
+    #[must_use]
+    pub fn member(&self) -> Option<&Arc<dyn ClusterMember>> {
+        self.member.get()
     }
 
     /// What is known of it now.

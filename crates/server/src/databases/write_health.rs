@@ -11,6 +11,8 @@ pub enum WriteHealth {
     LogFailed,
     /// A bulk load could not be made durable, or a thread of its own panicked: the same.
     StoreFailed,
+    /// The cluster's node in this process has stopped: the same.
+    NodeStopped,
 }
 
 impl WriteHealth {
@@ -19,8 +21,11 @@ impl WriteHealth {
     /// Cost: the lock of commits, which a large one holds while it is installed: not for a network thread.
     #[must_use]
     pub fn of(database: &Database) -> Self {
-        if !database.is_read_only() && database.store().log().is_poisoned() {
+        if database.store().own_log().is_ok_and(|log| log.is_poisoned()) {
             return Self::LogFailed;
+        }
+        if database.check_node().is_err() {
+            return Self::NodeStopped;
         }
         match database.store().timeline().latch().poisoned {
             Some(_) => Self::StoreFailed,
@@ -44,6 +49,9 @@ impl WriteHealth {
             ),
             Self::StoreFailed => Some(
                 "a load could not be made durable, or a thread of a database failed: it is read-only until it is opened again",
+            ),
+            Self::NodeStopped => Some(
+                "the cluster's node of this server has stopped: its log says why, and it serves again when it is started again",
             ),
         }
     }

@@ -19,10 +19,10 @@ pub async fn alive() -> &'static str {
 }
 
 /// Requests are answered. A second line says what is degraded meanwhile, without names: commits that a full disk refuses, a
-/// replica that does not follow its source.
+/// replica that does not follow its source, a node of a cluster that does not reach the log, does not answer or lacks partitions.
 ///
 /// # Errors
-/// 503 with the reason, without names: the server stops, or a database writes nothing more.
+/// 503 with the reason, without names: the server stops, a database writes nothing more, or a node of a cluster has stopped.
 pub async fn ready(State(shared): State<Arc<Shared>>) -> Result<String, HttpError> {
     if *shared.phase.borrow() != ServerPhase::Serving {
         return Err(HttpError::busy("the server stops"));
@@ -37,6 +37,7 @@ pub async fn ready(State(shared): State<Arc<Shared>>) -> Result<String, HttpErro
             // One that an administrator has closed follows nothing, as nobody reads it.
             let Ok(open) = served.begin(CancelFlag::default()) else { continue };
             degraded.extend(served.follower().and_then(|follower| follower.problem()));
+            degraded.extend(served.member().and_then(|member| member.problem()).map(str::to_owned));
             if let Some(reason) = WriteHealth::of(open.database()).reason() {
                 return Err(reason);
             }

@@ -53,6 +53,9 @@ fn text(shared: &Shared, client: &Client, login: Option<Arc<Login>>) -> Option<S
         if let Some(follower) = served.follower() {
             samples.add_all(&follower.samples(), served.name());
         }
+        if let Some(member) = served.member() {
+            samples.add_all(&member.samples(), served.name());
+        }
     }
     registry.register_collector(Box::new(samples));
     let mut text = String::new();

@@ -6,6 +6,7 @@ mod databases;
 mod job_files;
 mod job_stops;
 mod jobs;
+mod members;
 mod plans;
 mod queries;
 mod query_roles;

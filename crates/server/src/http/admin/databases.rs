@@ -101,6 +101,20 @@ pub async fn replica(call: AdminCall) -> AdminResult {
     Ok(AdminAnswer::json(&asking.map_err(|_| Failure::internal())?))
 }
 
+/// `GET /databases/NAME/cluster`: how the node of a cluster is that it is, as `evergraph cluster status --json` prints it.
+///
+/// # Errors
+/// 404 for an unknown one, and for one that is no node of a cluster.
+pub async fn cluster(call: AdminCall) -> AdminResult {
+    let served = call.served()?;
+    let Some(member) = served.member().cloned() else {
+        let text = format!("the database {:?} is no node of a cluster", served.name());
+        return Err(HttpError::from(&Error::new(ErrorKind::NotFound, text)));
+    };
+    let asking = tokio::task::spawn_blocking(move || member.status()).await;
+    Ok(AdminAnswer::json(&asking.map_err(|_| Failure::internal())?))
+}
+
 /// `PUT /databases/NAME`: makes an empty one below the root.
 ///
 /// # Errors

@@ -22,5 +22,6 @@ pub mod queries;
 pub mod route;
 pub mod routes;
 pub mod schema;
+pub mod transactions;
 pub mod uploads;
 pub mod users;

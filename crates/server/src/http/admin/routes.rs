@@ -2,8 +2,8 @@
 
 use crate::http::admin::route::Need::{LogIn, OnDatabase, OnEveryDatabase};
 use crate::http::admin::route::{AdminRoute, ask, delete, get, post, put};
-use crate::http::admin::{algorithms, databases, jobs, plans, queries, schema, uploads, users};
-use crate::security::role::Role::{Admin, Reader};
+use crate::http::admin::{algorithms, databases, jobs, plans, queries, schema, transactions, uploads, users};
+use crate::security::role::Role::{Admin, Reader, Writer};
 
 /// All of them. The parts of a path in braces are handed to the handler; `{database}` is the one whose role counts.
 pub const ROUTES: &[AdminRoute] = &[
@@ -25,6 +25,7 @@ pub const ROUTES: &[AdminRoute] = &[
     // What is in one.
     get("/databases/{database}/statistics", OnDatabase(Reader), |call| Box::pin(databases::statistics(call))),
     get("/databases/{database}/replica", OnDatabase(Admin), |call| Box::pin(databases::replica(call))),
+    get("/databases/{database}/cluster", OnDatabase(Admin), |call| Box::pin(databases::cluster(call))),
     get("/databases/{database}/schema", OnDatabase(Reader), |call| Box::pin(schema::describe(call))),
     get("/databases/{database}/indexes", OnDatabase(Reader), |call| Box::pin(schema::list_indexes(call))),
     post("/databases/{database}/indexes", OnDatabase(Admin), "create an index", |call| {
@@ -36,6 +37,9 @@ pub const ROUTES: &[AdminRoute] = &[
         "drop an index",
         |call| Box::pin(schema::drop_index(call)),
     ),
+    post("/databases/{database}/settle", OnDatabase(Writer), "settle a transaction", |call| {
+        Box::pin(transactions::settle(call))
+    }),
     // Queries.
     ask("/databases/{database}/explain", OnDatabase(Reader), |call| Box::pin(plans::explain(call))),
     ask("/databases/{database}/profile", OnDatabase(Reader), |call| Box::pin(plans::profile(call))),

@@ -44,7 +44,8 @@ pub async fn describe(call: AdminCall) -> AdminResult {
 /// # Errors
 /// 404 for an unknown database; 503 if it is not open.
 pub async fn list_indexes(call: AdminCall) -> AdminResult {
-    let indexes = call.with_database(|using, _| Ok(list(using.database()))).await?;
+    let read = |database: &evergraph::Database| list(database).map_err(|error| HttpError::from(&error));
+    let indexes = call.with_database(move |using, _| read(using.database())).await?;
     Ok(AdminAnswer::json(&IndexList { indexes }))
 }
 

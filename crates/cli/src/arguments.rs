@@ -5,6 +5,8 @@ use crate::command::backup::BackupArguments;
 use crate::command::bench::BenchArguments;
 use crate::command::check::CheckArguments;
 use crate::command::checkpoint::CheckpointArguments;
+#[cfg(feature = "cluster")]
+use crate::command::cluster::execute::ClusterArguments;
 use crate::command::completions::CompletionsArguments;
 use crate::command::convert::ConvertArguments;
 use crate::command::demo::DemoArguments;
@@ -58,6 +60,7 @@ Exit codes:
   7  io          the operating system reported an error
   8  busy        another process has the database open
   9  incomplete  salvage wrote what it could, but data is missing
+  10 unknown     a cluster did not say whether it has committed: see the message
   130 cancelled  Ctrl-C or SIGTERM; the database is as it was before";
 
 /// Default interval between syncs of a log that is synced in the background.
@@ -159,6 +162,9 @@ pub enum Command {
     Shell(ShellArguments),
     /// Serve a database to Gremlin drivers, on this machine or to users by TLS.
     Serve(Box<ServeArguments>),
+    /// A graph on several machines: create a cluster, serve one of its nodes, show how it is.
+    #[cfg(feature = "cluster")]
+    Cluster(ClusterArguments),
     /// Follow a PostgreSQL database as a graph: its tables by a mapping, its changes as they are committed.
     Replica(ReplicaArguments),
     /// Ask whether a server answers and serves.

@@ -192,6 +192,8 @@ fn run(command: &Command, context: &Context) -> Result<ExitCode, Failure> {
         Command::Query(arguments) => command::query::execute::execute(arguments, context)?,
         Command::Shell(arguments) => return command::shell::execute::execute(arguments, context),
         Command::Serve(arguments) => command::serve::execute(arguments, context)?,
+        #[cfg(feature = "cluster")]
+        Command::Cluster(arguments) => return command::cluster::execute::execute(arguments, context),
         Command::User(arguments) => command::user::execute(arguments, context)?,
         Command::Run(arguments) => command::run::execute::execute(arguments, context)?,
         Command::Replica(arguments) => return command::replica::execute::execute(arguments, context),

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! social.eg                               a folder
+//! cluster:shop/node-1                     a folder, too: of a cluster's node, which runs in this process
 //! ws://localhost/social                   a server on this machine
 //! wss://ann@graph.example:8182/social     a server with users and TLS
 //! ```

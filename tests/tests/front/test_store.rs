@@ -145,7 +145,7 @@ impl TestEngine for AnyEngine {
             Self::Mapped(engine) => {
                 engine.graph().merge_everything().expect("a directory in memory takes every file");
             }
-            Self::Reader(_) => unreachable!("no test makes one"),
+            Self::Reader(_) | Self::Cluster(_) => unreachable!("no test makes one"),
         }
     }
 }

@@ -8,6 +8,7 @@
 //! `SEED=1099511627777` on.
 
 use crate::catcher::Catcher;
+use crate::disk::on_disk;
 use crate::simulated::{simulated, simulated_on_mapped};
 use crate::test_names::*;
 use crate::{mapped::on_mapped, packed::on_packed, partitions::on_partitions};
@@ -17,24 +18,6 @@ use evergraph_storage::planted::Bug;
 pub fn catchers(bug: Bug) -> impl Iterator<Item = Catcher> {
     let tests = [by_itself(bug), on_disk(bug), on_packed(bug), on_mapped(bug), simulated(bug)];
     tests.into_iter().flatten().chain(on_partitions(bug)).chain(simulated_on_mapped(bug))
-}
-
-/// The test of the disk engine that catches a bug that others can have as well.
-fn on_disk(bug: Bug) -> Option<Catcher> {
-    use Bug::*;
-    let (tests, name, says): (_, _, &[&str]) = match bug {
-        ForgetInEdge => ("durable", COMPACTED, &["both sides have the same edges"]),
-        LengthBeforeRecord => ("schedules_memory_graph", GROWING, &["is not its prefix", "misses a"]),
-        LengthRelaxed => {
-            ("disk_engine/weak_orders", COUNT, &["half a record", "a payload of another record"])
-        }
-        OpenedNotSynced => ("durable", OPENED, &["the file is missing, and the manifest names it"]),
-        PruneBeforeManifest => ("durable", DISK_POWER, &["is missing: db/log-"]),
-        NeedNotSynced => ("durable", UNSYNCED_POWER, &["was synced"]),
-        BeginOutsideRegistry => ("schedules_tree", BESIDE_SWAP, &["a set has commit"]),
-        _ => return None,
-    };
-    Some(Catcher { tests, name, seed: None, says })
 }
 
 const NOTES: &str = "notes::notes_are_there_again_whenever_the_power_is_cut";
@@ -122,6 +105,16 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         Phantom => ("front", READS_CONFLICT, &["Vertices(false) beside Insert(false, 0)"]),
         LookUpsNotChecked => ("front", READS_CONFLICT, &["Holder(3) beside Insert(true, 12)"]),
         NewestNotNoted => ("front", READS_CONFLICT, &["Newest(0, 0) beside Write(Put(0, 1, 3))"]),
+        RefusedBeginUntold => (
+            "memory_engine/shared_log",
+            "a_session_that_could_not_begin_says_so_before_it_reads_anything",
+            &["a refused begin passes"],
+        ),
+        FirstHashesOnly => (
+            "memory_engine/shared_log",
+            "builds::values_that_are_there_twice_are_found_however_little_memory_there_is",
+            &["all duplicates are found"],
+        ),
 
         IndexAfterPublish => ("schedules_commit", INDEX_BESIDE_COMMIT, &["the index doesn't find"]),
         RemovalNotCalledOff => ("schedules_indexes", INDEX, &["nothing stale is left", "row "]),

@@ -15,6 +15,7 @@
 
 mod catcher;
 mod catchers;
+mod disk;
 mod harness;
 mod mapped;
 mod packed;

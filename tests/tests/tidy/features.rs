@@ -1,9 +1,9 @@
-//! Features: what a program builds that leaves the feature `files` of the crate `evergraph` off, or the feature `network` of the
-//! crate `evergraph-cluster`.
+//! Features: what a program builds that leaves the feature `files` or `cluster` of the crate `evergraph` off, or the feature
+//! `network` of the crate `evergraph-cluster`.
 
 use crate::tree::Finding;
 
-/// The manifest that has the feature `files`.
+/// The manifest that has the features `files` and `cluster`.
 pub const MANIFEST: &str = "crates/evergraph/Cargo.toml";
 /// The manifest that has the feature `network`.
 pub const NETWORK_MANIFEST: &str = "crates/cluster/Cargo.toml";
@@ -16,6 +16,12 @@ const OF_NETWORK: &[&str] = &["hyper", "prost", "rustls", "ring", "tokio", "toni
 /// Those of the crates of `tree`, a line each, name first, that no program without the feature `files` should build.
 pub fn behind_files(tree: &str) -> Vec<Finding> {
     behind(tree, OF_FILES, "files", MANIFEST)
+}
+
+/// As [`behind_files`], for the feature `cluster`.
+pub fn behind_cluster(tree: &str) -> Vec<Finding> {
+    let all: Vec<_> = OF_NETWORK.iter().chain(&["evergraph-cluster"]).copied().collect();
+    behind(tree, &all, "cluster", MANIFEST)
 }
 
 /// As [`behind_files`], for the feature `network`.
@@ -41,6 +47,19 @@ mod tests {
         let expected =
             "crates/cluster/Cargo.toml:1: without the feature `network` tokio is built all the same";
         assert_eq!(found, [expected]);
+    }
+
+    #[test]
+    fn a_crate_behind_the_feature_cluster_is_found() {
+        let tree =
+            "evergraph v0.1.0 (/here)\nevergraph-cluster v0.1.0 (/here)\ntonic v0.14.2\nrayon v1.12.0\n";
+        let found: Vec<_> = behind_cluster(tree).into_iter().map(|finding| finding.to_string()).collect();
+        let expected = ["evergraph-cluster", "tonic"].map(|name| {
+            format!(
+                "crates/evergraph/Cargo.toml:1: without the feature `cluster` {name} is built all the same"
+            )
+        });
+        assert_eq!(found, expected);
     }
 
     #[test]

@@ -97,6 +97,13 @@ fn a_program_without_files_builds_no_arrow() {
 }
 
 #[test]
+fn a_program_without_clusters_builds_nothing_of_them() {
+    let tree = crates_without_features(features::MANIFEST, "normal,build");
+    assert!(tree.contains("evergraph-engines"), "{tree}");
+    assert_none(features::behind_cluster(&tree));
+}
+
+#[test]
 fn a_program_without_a_network_builds_no_tokio() {
     let tree = crates_without_features(features::NETWORK_MANIFEST, "normal,build");
     assert!(tree.contains("evergraph-storage"), "{tree}");

@@ -4,6 +4,8 @@ pub mod backup;
 pub mod bench;
 pub mod check;
 pub mod checkpoint;
+#[cfg(feature = "cluster")]
+pub mod cluster;
 pub mod completions;
 pub mod convert;
 pub mod demo;

@@ -1,11 +1,13 @@
 //! `evergraph serve`: databases for Gremlin's drivers, on this machine or beyond.
 
 use crate::amount;
+use crate::command::service::access::AccessArguments;
+use crate::command::service::driver_examples::DriverExamples;
 use crate::command::service::files::FileArguments;
 use crate::command::service::limits::LimitArguments;
 use crate::command::service::logging::LogArguments;
-use crate::command::service::manager::ServiceManager;
 use crate::command::service::replicas::{ReplicaArguments, ServedReplicas};
+use crate::command::service::serving::{HangUpUse, LogInUse, ServerArguments, Serving};
 use crate::context::Context;
 use crate::open::refuse_file;
 use crate::target::FolderParser;
@@ -19,23 +21,12 @@ use evergraph_server::databases::name::{ALIAS_PREFIX, DEFAULT_ALIAS};
 use evergraph_server::databases::options::CatalogueOptions;
 use evergraph_server::databases::served_database::{DatabaseInfo, DatabaseState, Home};
 use evergraph_server::log::target;
-use evergraph_server::options::ServerOptions;
-use evergraph_server::security::host_check::check_reach;
-use evergraph_server::security::options::SecurityOptions;
-use evergraph_server::security::tls::TlsFiles;
-use evergraph_server::server::Server;
 use evergraph_terminal::failure::Failure;
-use evergraph_terminal::interrupt::on_hang_up;
 use evergraph_terminal::number::counted;
 use evergraph_terminal::table::{Side, Table, visible};
 use serde::Serialize;
 use std::fmt;
-use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -84,9 +75,6 @@ A service keeps its options in a settings file (--config FILE), without dashes:
 by systemd (Type=notify), the server tells it when it is ready, reloads or
 stops.";
 
-/// How often the end is looked for.
-const END_INTERVAL: Duration = Duration::from_millis(20);
-
 /// Arguments of `evergraph serve`.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
@@ -102,27 +90,9 @@ pub struct ServeArguments {
     /// machine's memory with any engine [default: all of it for one database, an eighth or less for each of several].
     #[arg(long, value_name = "SIZE", value_parser = amount::memory)]
     pub database_memory_limit: Option<u64>,
-    /// Address to listen on, and a port; port 0 is any free one. Without users and TLS the address is 127.0.0.1 or [::1].
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8182")]
-    pub listen: SocketAddr,
-    /// Users who may log in, as evergraph user writes them; everybody else is refused.
-    #[arg(long, value_name = "FILE", help_heading = SECURITY)]
-    pub users: Option<PathBuf>,
-    /// The server's certificate, and those between it and its root, in PEM.
-    #[arg(long, value_name = "FILE", help_heading = SECURITY)]
-    pub tls_certificate: Option<PathBuf>,
-    /// The key of the certificate, in PEM; other users of this machine must not be able to read it.
-    #[arg(long, value_name = "FILE", help_heading = SECURITY)]
-    pub tls_key: Option<PathBuf>,
-    /// Demand certificates of clients, which one of these roots signed, in PEM.
-    #[arg(long, value_name = "FILE", help_heading = SECURITY)]
-    pub client_certificates: Option<PathBuf>,
-    /// A name or address that clients connect to, beside those of the certificate and of this machine.
-    #[arg(long, value_name = "NAME", help_heading = SECURITY)]
-    pub host_name: Vec<String>,
-    /// Append log-ins, refusals, sessions and changes of roles to this file, as JSON lines.
-    #[arg(long, value_name = "FILE", help_heading = SECURITY)]
-    pub audit_log: Option<PathBuf>,
+    /// Who reaches it.
+    #[command(flatten)]
+    pub access: AccessArguments,
     /// Databases that follow a source.
     #[command(flatten)]
     pub replicas: ReplicaArguments,
@@ -135,39 +105,6 @@ pub struct ServeArguments {
     /// Logs.
     #[command(flatten)]
     pub log: LogArguments,
-}
-
-const SECURITY: &str = "Security";
-
-impl ServeArguments {
-    fn security(&self) -> Result<SecurityOptions, Error> {
-        let mut security = SecurityOptions::default();
-        security.users = self.users.clone();
-        security.host_names = self.host_name.clone();
-        security.audit_log = self.audit_log.clone();
-        // Any of these may come from a settings file, where clap does not see that another one is missing; and without
-        // TLS all the same, clients' passwords would be sent for everybody to read.
-        security.tls = match (&self.tls_certificate, &self.tls_key, &self.client_certificates) {
-            (Some(certificate), Some(key), roots) => Some(TlsFiles {
-                certificate: certificate.clone(),
-                key: key.clone(),
-                client_certificates: roots.clone(),
-            }),
-            (None, None, None) => None,
-            (Some(_), None, _) => return Err(needs("--tls-certificate", "--tls-key")),
-            (None, Some(_), _) => return Err(needs("--tls-key", "--tls-certificate")),
-            (None, None, Some(_)) => {
-                return Err(needs("--client-certificates", "--tls-certificate and --tls-key"));
-            }
-        };
-        Ok(security)
-    }
-}
-
-fn needs(option: &str, others: &str) -> Error {
-    Error::invalid(format!(
-        "{option} needs {others} as well: on the command line, or below [serve] in a settings file"
-    ))
 }
 
 /// Serves until Ctrl-C or SIGTERM.
@@ -189,18 +126,11 @@ pub fn execute(arguments: &ServeArguments, context: &Context) -> Result<(), Fail
     opening.replica_durability = Durability::Interval(SYNC_INTERVAL);
     opening.open = context.options.clone();
     opening.database_memory_limit_bytes = arguments.database_memory_limit;
-    let security = arguments.security()?;
-    check_reach(arguments.listen, security.users.is_some(), security.tls.is_some())?;
-    security.check_files()?;
-    let log = arguments.log.start()?;
-    let mut manager = ServiceManager::of_environment();
-    // Where nothing is read again, it ends the program as ever. Databases may take long to open.
-    let reloads = security.users.is_some()
-        || security.tls.is_some()
-        || security.audit_log.is_some()
-        || !replicas.is_empty();
-    let hung_up = if reloads || manager.is_there() { on_hang_up()? } else { Arc::default() };
-    manager.status("opening databases");
+    let server =
+        ServerArguments { access: &arguments.access, limits: &arguments.limits, log: &arguments.log };
+    let hang_up_use = if replicas.is_empty() { HangUpUse::Security } else { HangUpUse::Companion };
+    let mut serving = Serving::begin(server, context, hang_up_use)?;
+    serving.tell("opening databases");
     // A resync may have died in the middle of its swap, where a new database would be made.
     for replica in &replicas {
         recover(&replica.database)?;
@@ -215,7 +145,9 @@ pub fn execute(arguments: &ServeArguments, context: &Context) -> Result<(), Fail
     }
     let served = match ServedReplicas::follow(replicas, &databases) {
         Ok(replicas) => {
-            let served = serve(arguments, context, &databases, &replicas, &security, &mut manager, &hung_up);
+            let served = serving.serve(&databases, &arguments.files.options(), &replicas, |url, log_in| {
+                ServeReport::new(arguments, &databases, url, log_in)
+            });
             replicas.stop();
             served
         }
@@ -225,60 +157,8 @@ pub fn execute(arguments: &ServeArguments, context: &Context) -> Result<(), Fail
     let closed = databases.close_all();
     served?;
     closed?;
-    tracing::info!(target: target::SERVER, "closed");
-    log.close();
+    serving.end();
     Ok(())
-}
-
-fn serve(
-    arguments: &ServeArguments,
-    context: &Context,
-    databases: &Arc<DatabaseCatalogue>,
-    replicas: &ServedReplicas,
-    security: &SecurityOptions,
-    manager: &mut ServiceManager,
-    hung_up: &AtomicBool,
-) -> Result<(), Failure> {
-    let mut options = ServerOptions::default();
-    options.workers = context.threads;
-    options.slow_query_time = arguments.log.slow_query_time.0;
-    arguments.limits.apply(&mut options);
-    let files = arguments.files.options();
-    let server =
-        Server::start_with_files(Arc::clone(databases), arguments.listen, options, security, &files)?;
-    let scheme = if security.tls.is_some() { "wss" } else { "ws" };
-    let url = format!("{scheme}://{}/gremlin", server.address());
-    context.console.summary(&ServeReport {
-        databases: databases.list().iter().map(|info| DatabaseReport::new(info, databases)).collect(),
-        root: arguments.root.as_ref().map(|root| root.display().to_string()),
-        url: url.clone(),
-        users: security.users.is_some(),
-    })?;
-    let status = format!("serving at {url}");
-    manager.ready(&status);
-    while !context.cancel.is_cancelled() {
-        thread::sleep(END_INTERVAL);
-        if hung_up.swap(false, Ordering::Relaxed) {
-            manager.reloading();
-            server.reload();
-            replicas.start_again();
-            tracing::info!(target: target::SERVER, "files were read again");
-            manager.ready(&status);
-        }
-        log_notices(&server);
-        replicas.log_changes();
-        manager.sign_of_life(server.since_sweep());
-    }
-    manager.stopping();
-    log_notices(&server);
-    server.stop();
-    Ok(())
-}
-
-fn log_notices(server: &Server) {
-    for notice in server.take_notices() {
-        tracing::warn!(target: target::SERVER, "{notice}");
-    }
 }
 
 /// Where the server listens.
@@ -336,6 +216,15 @@ impl DatabaseReport {
 }
 
 impl ServeReport {
+    fn new(arguments: &ServeArguments, databases: &DatabaseCatalogue, url: &str, log_in: LogInUse) -> Self {
+        Self {
+            databases: databases.list().iter().map(|info| DatabaseReport::new(info, databases)).collect(),
+            root: arguments.root.as_ref().map(|root| root.display().to_string()),
+            url: url.to_owned(),
+            users: log_in == LogInUse::Needed,
+        }
+    }
+
     /// What is served, in a line; of several a table follows.
     fn write_databases(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let url = &self.url;
@@ -373,76 +262,7 @@ impl ServeReport {
 impl fmt::Display for ServeReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_databases(f)?;
-        let (url, source) = (&self.url, self.source());
-        let (scheme, rest) = url.split_once("://").unwrap_or(("ws", url));
-        let authority = rest.trim_end_matches("/gremlin");
-        let (host, port) = authority.rsplit_once(':').unwrap_or((authority, "8182"));
-        let host = host.trim_start_matches('[').trim_end_matches(']');
-        let pick = |text: &'static str| if self.users { text } else { "" };
-        let python = pick(", username='USER', password='PASSWORD'");
-        let java = pick(".credentials(\"USER\", \"PASSWORD\")");
-        let mut javascript = Vec::new();
-        let mut go = Vec::new();
-        if source != DEFAULT_ALIAS {
-            javascript.push(format!("traversalSource: '{source}'"));
-            go.push(format!("settings.TraversalSource = \"{source}\""));
-        }
-        if self.users {
-            javascript.push(
-                "authenticator: new gremlin.driver.auth.PlainTextSaslAuthenticator('USER', 'PASSWORD')"
-                    .to_owned(),
-            );
-            go.push("settings.AuthInfo = gremlingo.BasicAuthInfo(\"USER\", \"PASSWORD\")".to_owned());
-        }
-        let javascript = match javascript.is_empty() {
-            true => String::new(),
-            false => format!(", {{{}}}", javascript.join(", ")),
-        };
-        let go = match go.is_empty() {
-            true => String::new(),
-            false => format!(
-                ", func(settings *gremlingo.DriverRemoteConnectionSettings) {{\n                {} }}",
-                go.join("; ")
-            ),
-        };
-        let java_tls = if scheme == "wss" { ".enableSsl(true)" } else { "" };
-        writeln!(
-            f,
-            "
-Python      pip install gremlinpython
-            from gremlin_python.process.anonymous_traversal import traversal
-            from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection
-            connection = DriverRemoteConnection('{url}', '{source}'{python})
-            g = traversal().with_(connection)
-            print(g.V().count().next())
-            connection.close()
-
-JavaScript  npm install gremlin
-            const gremlin = require('gremlin')
-            const connection = new gremlin.driver.DriverRemoteConnection('{url}'{javascript})
-            const g = gremlin.process.AnonymousTraversalSource.traversal().with_(connection)
-            g.V().count().next()
-                .then(result => console.log(result.value))
-                .finally(() => connection.close())
-
-Java        org.apache.tinkerpop:gremlin-driver
-            import static org.apache.tinkerpop.gremlin.process.traversal.AnonymousTraversalSource.traversal;
-            import org.apache.tinkerpop.gremlin.driver.Cluster;
-            import org.apache.tinkerpop.gremlin.driver.remote.DriverRemoteConnection;
-            var cluster = Cluster.build(\"{host}\").port({port}){java}{java_tls}.create();
-            var g = traversal().with(DriverRemoteConnection.using(cluster, \"{source}\"));
-            System.out.println(g.V().count().next());
-            cluster.close();
-
-Go          go get github.com/apache/tinkerpop/gremlin-go/v3/driver
-            import \"fmt\"
-            import gremlingo \"github.com/apache/tinkerpop/gremlin-go/v3/driver\"
-            connection, err := gremlingo.NewDriverRemoteConnection(\"{url}\"{go})
-            if err != nil {{ panic(err) }}
-            defer connection.Close()
-            result, err := gremlingo.Traversal_().With(connection).V().Count().Next()
-            if err != nil {{ panic(err) }}
-            fmt.Println(result.GetInterface())"
-        )
+        let log_in = if self.users { LogInUse::Needed } else { LogInUse::None };
+        write!(f, "{}", DriverExamples { url: &self.url, source: self.source(), log_in })
     }
 }

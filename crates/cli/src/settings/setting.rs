@@ -14,8 +14,8 @@
 //! file found in a folder never makes a command read or write another file than the one it was told, or
 //! replace one; and what is hidden.
 //!
-//! `serve` is an exception: its files (users, certificates, logs) are how a service is set up, and are settings. A
-//! relative name in a settings file is relative to the folder of that file, since a service has no folder of its own.
+//! `serve` and `cluster serve` are exceptions: their files (users, certificates, logs) are how a service is set up, and are
+//! settings. A relative name in a settings file is relative to the folder of that file, since a service has no folder of its own.
 
 use crate::settings::inline_table::InlineTable;
 use clap::{Arg, ArgAction, Command};
@@ -27,8 +27,9 @@ use std::path::PathBuf;
 /// Commands without settings: they tell about the program.
 const WITHOUT_SETTINGS: [&str; 2] = ["completions", "man"];
 /// Options that are no settings: two are about settings themselves, some make a call another one, queries, variables
-/// and the folder of databases are what it is about, and what may be lost or made for good (a database of an engine) is said each time.
-const NO_SETTINGS: [&str; 17] = [
+/// and the folder of databases are what it is about, and what may be lost or made for good (a database of an engine, a cluster) is
+/// said each time.
+const NO_SETTINGS: [&str; 20] = [
     "no-config",
     "print-config",
     "propose",
@@ -46,10 +47,13 @@ const NO_SETTINGS: [&str; 17] = [
     "shell",
     "forget-source",
     "source",
+    "partitions",
+    "copies",
+    "name",
 ];
 
 /// Commands whose options that name files and folders are settings.
-const WITH_FILES: [&str; 1] = ["serve"];
+const WITH_FILES: [&[&str]; 2] = [&["serve"], &["cluster", "serve"]];
 
 /// An option that can be set elsewhere.
 #[derive(Clone, Debug)]
@@ -187,7 +191,7 @@ fn setting(option: &Arg, path: &[String]) -> Option<Setting> {
     let name = option.get_long()?;
     let names_file =
         option.get_value_names().is_some_and(|names| names.iter().any(|name| name.ends_with("FILE")));
-    let has_files = path.first().is_some_and(|command| WITH_FILES.contains(&command.as_str()));
+    let has_files = WITH_FILES.iter().any(|command| path == *command);
     if (names_file && !has_files) || option.is_hide_set() || NO_SETTINGS.contains(&name) {
         return None;
     }
@@ -280,11 +284,21 @@ mod tests {
     fn files_are_settings_of_a_service_only() {
         let all = settings(&command_line());
         let of = |key: &str| all.iter().find(|setting| setting.key() == key);
-        for key in ["serve.users", "serve.tls-certificate", "serve.tls-key", "serve.audit-log"] {
-            assert!(of(key).is_some_and(|setting| setting.is_path && setting.kind == Kind::Text), "{key}");
+        for key in ["users", "tls-certificate", "tls-key", "audit-log"].map(|name| format!("serve.{name}")) {
+            assert!(of(&key).is_some_and(|setting| setting.is_path && setting.kind == Kind::Text), "{key}");
         }
         assert!(of("run.bfs.output").is_none() && of("serve.config").is_none());
-        assert!(all.iter().all(|setting| !setting.is_path || setting.command == ["serve"]));
+        let is_service = |setting: &Setting| setting.command.last().is_some_and(|name| name == "serve");
+        assert!(all.iter().all(|setting| !setting.is_path || is_service(setting)));
+        #[cfg(feature = "cluster")]
+        {
+            assert!(of("cluster.serve.users").is_some_and(|setting| setting.is_path));
+            let meant: Vec<String> = of("cluster.serve.listen").unwrap().keys().collect();
+            assert_eq!(meant, ["cluster.serve.listen", "cluster.listen"]);
+            for key in ["cluster.create.nodes", "cluster.create.partitions", "cluster.create.name"] {
+                assert!(of(key).is_none(), "{key} is what a cluster is, for good");
+            }
+        }
     }
 
     #[test]

@@ -2,12 +2,13 @@
 
 use crate::support::Folder;
 
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 22] = [
     "import",
     "export",
     "query",
     "shell",
     "serve",
+    "cluster",
     "user",
     "replica",
     "run",
@@ -47,9 +48,18 @@ fn help_lists_every_command_and_what_exit_codes_mean() {
     for command in COMMANDS {
         assert!(help.lines().any(|line| line.trim_start().starts_with(&format!("{command} "))), "{command}");
     }
-    for code in
-        ["invalid", "not_found", "conflict", "corrupt", "limit", "io", "busy", "incomplete", "cancelled"]
-    {
+    for code in [
+        "invalid",
+        "not_found",
+        "conflict",
+        "corrupt",
+        "limit",
+        "io",
+        "busy",
+        "incomplete",
+        "unknown",
+        "cancelled",
+    ] {
         assert!(help.contains(code), "{code}");
     }
 }

@@ -6,6 +6,10 @@ mod administration;
 mod algorithms;
 mod bad_input;
 mod broken_input;
+#[cfg(feature = "cluster")]
+mod cluster_nodes;
+#[cfg(feature = "cluster")]
+mod clusters;
 mod commands;
 #[path = "../../../../tests/src/data_folder.rs"]
 mod data_folder;
@@ -14,6 +18,9 @@ mod databases;
 mod dialogue;
 mod driver_examples;
 mod engines;
+#[cfg(feature = "cluster")]
+#[path = "../../../../tests/src/etcd.rs"]
+mod etcd;
 mod exports;
 mod help;
 mod indexes;

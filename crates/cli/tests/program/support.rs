@@ -151,10 +151,15 @@ impl Folder {
 
     /// The same with these variables of the environment.
     pub fn serve_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Served {
+        self.serve_by(&["serve"], variables, arguments)
+    }
+
+    /// Starts a command that serves, as [`Folder::serve_with`] does.
+    pub fn serve_by(&self, command: &[&str], variables: &[(&str, &str)], arguments: &[&str]) -> Served {
         let listen = ["--listen", "127.0.0.1:0"];
         let listen = if arguments.contains(&"--listen") { &[][..] } else { &listen[..] };
         let mut child = program()
-            .arg("serve")
+            .args(command)
             .args(arguments)
             .args(listen)
             .envs(variables.iter().copied())

@@ -68,10 +68,10 @@ impl IndexedDatabase {
     /// The names of its graph.
     ///
     /// # Errors
-    /// Those of the server.
+    /// Those of the server; as [`GraphView::check_begun`].
     pub fn names(&self) -> Result<GraphNames> {
         match self {
-            Self::Folder(database, _) => Ok(GraphNames::of_catalogue(&database.snapshot().catalogue())),
+            Self::Folder(database, _) => Ok(GraphNames::of_catalogue(&*database.snapshot().names()?)),
             Self::Server(admin) => admin.schema().map(GraphNames::of_schema),
         }
     }
@@ -82,7 +82,7 @@ impl IndexedDatabase {
     /// Those of the server.
     pub fn list(&self) -> Result<Vec<IndexEntry>> {
         match self {
-            Self::Folder(database, _) => Ok(list(database)),
+            Self::Folder(database, _) => list(database),
             Self::Server(admin) => admin.indexes(),
         }
     }

@@ -59,7 +59,7 @@ fn in_folder(
     let open = began.elapsed();
     context.cancel.check()?;
 
-    let catalogue = snapshot.catalogue();
+    let catalogue = snapshot.names()?;
     let scope = scope(&catalogue, common)?;
     let keys = Keys::new(catalogue, scope.labels.as_deref(), common.key.as_deref())?;
     let tell = |progress: Progress| meter.tell(progress.phase, Some(progress.fraction), String::new);

@@ -11,6 +11,7 @@ use crate::amount;
 use crate::command::replica::run::{FollowingArguments, stop};
 use crate::command::replica::samples::{samples, state_samples};
 use crate::command::replica::status::{KEEPS_LOG, left_copy};
+use crate::command::service::serving::Companion;
 use crate::settings::inline_table::InlineTable;
 use clap::Args;
 use evergraph::Database;
@@ -161,8 +162,19 @@ impl ServedReplicas {
         Ok(replicas)
     }
 
+    /// Stops them all, before their databases are closed.
+    pub fn stop(&self) {
+        for replica in &self.0 {
+            if let Err(error) = replica.end() {
+                tracing::error!(target: target::SERVER, database = &*replica.name, "stop its replica: {error}");
+            }
+        }
+    }
+}
+
+impl Companion for ServedReplicas {
     /// Starts those again that have paused, were stopped, or could not begin.
-    pub fn start_again(&self) {
+    fn begin_again(&self) {
         for replica in &self.0 {
             if let Err(error) = replica.start_again() {
                 tracing::error!(target: target::SERVER, database = &*replica.name, "start its replica again: {error}");
@@ -171,17 +183,8 @@ impl ServedReplicas {
     }
 
     /// Writes to the log what changed.
-    pub fn log_changes(&self) {
+    fn look_after(&self) {
         self.0.iter().for_each(|replica| replica.log_change());
-    }
-
-    /// Stops them all, before their databases are closed.
-    pub fn stop(&self) {
-        for replica in &self.0 {
-            if let Err(error) = replica.end() {
-                tracing::error!(target: target::SERVER, database = &*replica.name, "stop its replica: {error}");
-            }
-        }
     }
 }
 

@@ -23,6 +23,7 @@ impl ShellDatabase for Database {
 
     fn begin(&self, _: &QueryOptions, isolation: Isolation) -> Result<Box<dyn ShellTransaction>, Failure> {
         let transaction = self.begin_with(isolation);
+        transaction.by_id_ref().check_begun()?;
         Ok(Box::new(EmbeddedTransaction { transaction, is_broken: false }))
     }
 

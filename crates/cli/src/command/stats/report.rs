@@ -2,6 +2,7 @@
 
 use crate::command::stats::mapped;
 use crate::command::stats::tree::{levels_table, sizes_table};
+use evergraph::EngineKind;
 use evergraph_report::degrees::Bin;
 use evergraph_report::schema::{LabelEntry, Property, TypeEntry};
 use evergraph_report::statistics::{Checkpoint, StatisticsReport};
@@ -52,6 +53,7 @@ impl fmt::Display for StatisticsText {
                 writeln!(f, "{}", sizes_table(tree, report))?;
             }
             (None, Some(mapped)) => writeln!(f, "{}", mapped::sizes_table(mapped, report))?,
+            (None, None) if is_on_cluster(report) => writeln!(f, "{}", sizes_table_of_node(report))?,
             (None, None) if report.checkpoint.is_none() => {
                 writeln!(f, "{}", mapped::sizes_table_of_reader(report))?;
             }
@@ -62,6 +64,9 @@ impl fmt::Display for StatisticsText {
                 let since = counted(*commits_since, "commit", "commits");
                 let covered = count(*covered_through);
                 write!(f, "checkpoint through commit {covered}, {since} in the log since")?;
+            }
+            None if is_on_cluster(report) => {
+                write!(f, "on a cluster, whose nodes make their own checkpoints")?
             }
             None => write!(f, "opened to be read only, without its checkpoints")?,
         }
@@ -74,6 +79,17 @@ impl fmt::Display for StatisticsText {
         }
         Ok(())
     }
+}
+
+fn is_on_cluster(report: &StatisticsReport) -> bool {
+    report.engine.name == EngineKind::Cluster.name()
+}
+
+/// What a graph takes whose partitions have other nodes, too.
+fn sizes_table_of_node(report: &StatisticsReport) -> Table {
+    let mut table = Table::new(&[("what it takes", Side::Left), ("size", Side::Right)]);
+    table.row(["disk: all files of this node".to_owned(), size(report.disk.bytes)]);
+    table
 }
 
 impl StatisticsText {

@@ -11,12 +11,14 @@ use evergraph_graph::look_up::OrderedMatches;
 use evergraph_graph::newest::{NewestEdges, Stamped};
 use evergraph_graph::next_reads::NextReads;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::travel::Travels;
 use evergraph_graph::value::Value;
 use evergraph_mapped_engine::view::mapped_view::MappedView;
 use evergraph_memory_engine::view::MemoryView;
 use evergraph_storage::index::entry_bound::EntryBound;
 use evergraph_storage::index::index_item::IndexItem;
 use evergraph_storage::view::{GroupBits, IndexAnswer, IndexSize, View};
+use std::sync::Arc;
 
 /// An engine as a snapshot sees it. What has a default in [`View`] is forwarded too: engines do better.
 #[derive(Debug)]
@@ -114,6 +116,11 @@ impl View for AnyView<'_> {
     #[inline]
     fn ahead(&self, next: NextReads<'_>) {
         with_view!(self, view => view.ahead(next));
+    }
+
+    #[inline]
+    fn travels(&self) -> Option<Arc<dyn Travels>> {
+        with_view!(self, view => view.travels())
     }
 
     #[inline]

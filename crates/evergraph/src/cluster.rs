@@ -37,9 +37,19 @@ use evergraph_cluster::engine::graph_node::GraphNode;
 pub use evergraph_cluster::running::cluster_node::{ClusterNode, ClusterNodeOptions};
 use evergraph_engines::persistent_memory::PersistentMemory;
 use evergraph_graph::error::{Error, Result};
+#[cfg(feature = "cluster")]
+use evergraph_query::travel::runner::QueryStages;
 use std::path::Path;
 #[cfg(feature = "cluster")]
 use std::sync::Arc;
+
+/// Options of a node on which stages of queries run: each node runs those of its own vertices. A node without them has its part
+/// read by the others.
+#[cfg(feature = "cluster")]
+#[must_use]
+pub fn node_options() -> ClusterNodeOptions {
+    ClusterNodeOptions { stages: Some(Arc::new(QueryStages)), ..ClusterNodeOptions::default() }
+}
 
 impl Database {
     /// Opens the graph of a cluster by the node that has `folder`, with [`Options`]: as [`Database::open_with`] of the path
@@ -73,7 +83,7 @@ impl Database {
 
     #[cfg(feature = "cluster")]
     fn open_node(folder: &Path, options: &Options) -> Result<Self> {
-        let node = ClusterNode::open(folder, ClusterNodeOptions::default())?;
+        let node = ClusterNode::open(folder, node_options())?;
         Self::of_cluster_node(Arc::new(node), folder, options)
     }
 

@@ -18,6 +18,7 @@ use crate::next_reads::NextReads;
 use crate::owner::Owner;
 use crate::timestamp::Timestamp;
 use crate::topology::{Projection, Topology};
+use crate::travel::Travels;
 use crate::value::{Value, ValueType};
 use std::sync::Arc;
 
@@ -200,6 +201,12 @@ pub trait GraphView: Send + Sync {
     /// what can't be read is told to who reads it.
     fn ahead(&self, next: NextReads<'_>) {
         let _ = next;
+    }
+
+    /// What runs programs where the vertices lie, if that shows what this view shows, and whoever reads need not say what was
+    /// read: a graph on several nodes, without own writes.
+    fn travels(&self) -> Option<Arc<dyn Travels>> {
+        None
     }
 
     /// The label of each vertex; `None` if it does not exist.

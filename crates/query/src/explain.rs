@@ -62,6 +62,7 @@ impl Explanation {
         for (line, measured) in self.lines.iter_mut().zip(measurements.by_line()) {
             line.measured = *measured;
         }
+        self.notes.extend_from_slice(measurements.notes());
         self
     }
 }

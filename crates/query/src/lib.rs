@@ -39,6 +39,7 @@ pub mod session;
 pub mod stack;
 pub mod step;
 pub mod strategy;
+pub mod travel;
 pub mod unknown_name;
 pub mod value;
 pub mod write;

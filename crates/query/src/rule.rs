@@ -9,6 +9,7 @@
 //! | `top` | `order()`, then `limit(3)` | three rows wait, not all |
 //! | `degree` | `out()`, then `count()` | the sum of degrees: no list is read |
 //! | `parallel` | hops, then a count | parts of it on every thread, and their sum |
+//! | `remote` | hops over several nodes, then a count | parts of it on every node, and their sum: when a query begins |
 //! | `bulk` | `out().out()`, then a barrier | rows at one vertex merged between |
 //!
 //! Most rules see one traversal at a time; [`improve`] applies them to all within a plan, the innermost first.
@@ -17,6 +18,7 @@ mod bulk;
 mod degree;
 mod hop;
 mod parallel;
+pub(crate) mod remote;
 mod scan;
 mod slots;
 mod top;

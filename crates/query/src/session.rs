@@ -10,6 +10,7 @@ use crate::execute::step_measures::Measurements;
 use crate::explain::Explanation;
 use crate::metrics;
 use crate::plan::operator::{Outcome, Plan};
+use crate::rule::remote;
 use crate::service::Services;
 use crate::step::build::Builder;
 use crate::value::item::Item;
@@ -39,6 +40,8 @@ pub fn run<'a>(
     services: &Services,
     kernels: &'a dyn Kernels,
 ) -> Result<Results<'a>> {
+    let placed = placed(plan, &graph);
+    let plan = placed.as_ref().unwrap_or(plan);
     match plan.outcome {
         Outcome::Results => begin(
             plan,
@@ -46,7 +49,7 @@ pub fn run<'a>(
             context(graph, charge, services, kernels)?,
             Explanation::default(),
         ),
-        Outcome::Profile => run_measured(plan, graph, charge, services, kernels),
+        Outcome::Profile => measured(plan, graph, charge, services, kernels),
         Outcome::Explanation => {
             let context = context(graph, charge, services, kernels)?;
             let explanation = Explanation::of(plan, Some(&context.catalogue()));
@@ -62,6 +65,22 @@ pub fn run<'a>(
 /// # Errors
 /// As [`run`].
 pub fn run_measured<'a>(
+    plan: &Plan,
+    graph: Graph<'a>,
+    charge: Charge<'a>,
+    services: &Services,
+    kernels: &'a dyn Kernels,
+) -> Result<Results<'a>> {
+    let placed = placed(plan, &graph);
+    measured(placed.as_ref().unwrap_or(plan), graph, charge, services, kernels)
+}
+
+/// The plan on a graph that lies on several nodes: what can begins where the vertices lie. `None` for it as it is.
+fn placed(plan: &Plan, graph: &Graph<'_>) -> Option<Plan> {
+    graph.view().travels().and_then(|_| remote::apply(plan))
+}
+
+fn measured<'a>(
     plan: &Plan,
     graph: Graph<'a>,
     charge: Charge<'a>,

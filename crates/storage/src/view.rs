@@ -19,7 +19,9 @@ use evergraph_graph::look_up::OrderedMatches;
 use evergraph_graph::newest::{NewestEdges, Stamped};
 use evergraph_graph::next_reads::NextReads;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::travel::Travels;
 use evergraph_graph::value::Value;
+use std::sync::Arc;
 
 /// Which rows of a vertex group: row `r` is bit `r % 64` of word `r / 64`.
 pub type GroupBits = [u64; 64];
@@ -153,6 +155,12 @@ pub trait View: Send + Sync {
     #[inline]
     fn ahead(&self, next: NextReads<'_>) {
         let _ = next;
+    }
+
+    /// As [`GraphView::travels`](evergraph_graph::view::GraphView::travels). It lives as long as what the view reads.
+    #[inline]
+    fn travels(&self) -> Option<Arc<dyn Travels>> {
+        None
     }
 
     /// *Adds* the number of edges of each vertex on a side to its entry in `degrees`: callers sum over types and

@@ -55,13 +55,15 @@ pub mod run_batch;
 pub mod salvage;
 pub mod sasl;
 pub mod server_url;
+pub mod stage_program;
+pub mod stage_rows;
 pub mod transactions;
 pub mod users_file;
 pub mod value_text;
 pub mod vertex_page;
 
 /// All of them, by name: text first, then what the storage writes.
-pub const ALL: [(&str, Target); 57] = [
+pub const ALL: [(&str, Target); 59] = [
     ("value_text", value_text::TARGET),
     ("gremlin", gremlin::TARGET),
     ("bytecode", bytecode::TARGET),
@@ -119,4 +121,6 @@ pub const ALL: [(&str, Target); 57] = [
     ("certifier_state", certifier_state::TARGET),
     ("node_checkpoint", node_checkpoint::TARGET),
     ("node_frame", node_frame::TARGET),
+    ("stage_program", stage_program::TARGET),
+    ("stage_rows", stage_rows::TARGET),
 ];

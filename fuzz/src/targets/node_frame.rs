@@ -2,12 +2,18 @@
 //! stream is cut; an error names its place.
 
 use crate::target::{Memory, Target};
+use evergraph_cluster::copy::message::{CopyId, CopyMessage, CopyPiece, CopyRefusal, CopySubject};
 use evergraph_cluster::digest::{LogDigest, SeenLog};
 use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::record_id::{Author, NodeId};
 use evergraph_cluster::remote::question::{Answer, Question, QuestionId, QuestionRefusal, RefusalReason};
 use evergraph_cluster::transport::frame::{Frame, FrameReader, Heartbeat};
+use evergraph_cluster::travel::message::{BeginTravel, TravelFailure, TravelId, TravelMessage, TravelRows};
+use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::PartitionId;
+use evergraph_graph::partition::PartitionCount;
+use evergraph_graph::travel::{Routes, StageMeasure, TravelStart};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The target. Checksums are corrected first: no fuzzer guesses them.
@@ -22,6 +28,24 @@ fn seeds() -> Vec<Vec<u8>> {
     let patience = Duration::from_millis(1500);
     let question = Question { id, partition: PartitionId(5), at, patience, asked: vec![1, 2, 3] };
     let refusal = |reason| Frame::Refusal(QuestionRefusal { id, reason });
+    let travel = TravelId { asker: id.asker, number: 9 };
+    let routes = PartitionCount::new(3).and_then(|partitions| Routes::new(partitions, 2, vec![0, 1, 0]));
+    let begin = BeginTravel {
+        id: travel,
+        at,
+        patience,
+        memory_bytes: 1 << 30,
+        start: TravelStart::Everywhere,
+        stages: 2,
+        places: vec![id.asker; 2],
+        routes: Arc::new(routes.expect("two places read three partitions")),
+        program: vec![1, 1, 1, 3],
+    };
+    let measures = vec![StageMeasure { rows: 5, ..StageMeasure::default() }; 2];
+    let rows = vec![0, 1, 7, 0];
+    let (stage, number, is_last, count) = (2, 0, true, 1);
+    let rows = TravelRows { id: travel, incarnation: 2, stage, number, is_last, count, measures, rows };
+    let failure = TravelFailure { kind: ErrorKind::Limit, text: "disk".to_owned() };
     let frames = [
         Frame::Question(question),
         Frame::Answer(Answer { id, answered: vec![4; 20] }),
@@ -29,12 +53,32 @@ fn seeds() -> Vec<Vec<u8>> {
         refusal(RefusalReason::Failed { reason: "disk".to_owned() }),
         Frame::Heartbeat(Heartbeat { applied: at, oldest: LogPosition(6), needed_from: LogPosition(5) }),
         Frame::Forget(id),
+        Frame::Travel(TravelMessage::Want { id: travel, stage: 1, from: 2 }),
+        Frame::Travel(TravelMessage::Begin(Arc::new(begin))),
+        Frame::Travel(TravelMessage::Rows(rows)),
+        Frame::Travel(TravelMessage::Failed { id: travel, failure }),
+        Frame::Travel(TravelMessage::End(travel)),
+    ];
+    let copies = [
+        CopyMessage::NeedsLog(LogPosition(5)),
+        CopyMessage::Begin { copy: CopyId(9), subject: CopySubject::State },
+        CopyMessage::More { copy: CopyId(9), have: 3, up_to: 19, is_again: true },
+        CopyMessage::Piece(CopyPiece {
+            copy: CopyId(9),
+            number: 3,
+            bytes_done: 30,
+            bytes_total: 40,
+            is_last: false,
+            changes: vec![7; 9],
+        }),
+        CopyMessage::Refused { copy: CopyId(9), reason: CopyRefusal::failed("disk") },
     ];
     let batched = frames.iter().filter(|frame| frame.is_batchable()).cloned();
     let batch = Frame::Batch(batched.collect());
     let mut seeds: Vec<_> = frames.iter().map(Frame::encode).collect();
     seeds.push(seeds.concat());
     seeds.push(batch.encode());
+    seeds.extend(copies.map(|message| Frame::Copy(message).encode()));
     seeds
 }
 

@@ -19,13 +19,14 @@ pub struct StepMeasure {
 #[derive(Clone, Debug, Default)]
 pub struct Measurements {
     by_line: Vec<Option<StepMeasure>>,
+    notes: Vec<String>,
 }
 
 impl Measurements {
     /// Of so many lines, none of them run yet.
     #[must_use]
     pub fn of_lines(count: usize) -> Self {
-        Self { by_line: vec![None; count] }
+        Self { by_line: vec![None; count], notes: Vec::new() }
     }
 
     /// Of the same lines, none of them run yet.
@@ -38,6 +39,19 @@ impl Measurements {
     #[must_use]
     pub fn by_line(&self) -> &[Option<StepMeasure>] {
         &self.by_line
+    }
+
+    /// What else is to be said of the run.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Adds something that is to be said of the run, if it is measured.
+    pub fn add_note(&mut self, note: String) {
+        if !self.by_line.is_empty() {
+            self.notes.push(note);
+        }
     }
 
     /// Adds the time since `began` to a line; what that did besides is added to the answer. `None` if there is no such

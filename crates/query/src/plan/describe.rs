@@ -86,6 +86,8 @@ impl Operator {
                 Chooser::Exists(_) => "choose(...)".to_owned(),
                 Chooser::By(by) => format!("choose({})", names.by(by)),
             },
+            Self::Travel(_) => "on every node, each with its own vertices".to_owned(),
+            Self::Exchange => "rows go to the nodes of their elements".to_owned(),
             Self::Parallel(_) => "on several threads if there are many rows".to_owned(),
             Self::Local(_) => "local(...)".to_owned(),
             Self::Child { all, .. } => if *all { "flatMap(...)" } else { "map(...)" }.to_owned(),

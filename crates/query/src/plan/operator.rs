@@ -152,6 +152,11 @@ pub enum Operator {
     Bulk,
     /// A traversal on several threads if there are many rows; each thread returns a part of the result.
     Parallel(Traversal),
+    /// A traversal from `V()` on that runs where the vertices lie, if the graph lies on several nodes; each node returns a part
+    /// of the result.
+    Travel(Traversal),
+    /// Within such a traversal: rows go to the nodes that keep what they are at, those at one vertex merged.
+    Exchange,
     /// From edges to their ends.
     EdgeEnds(EdgeEnd),
     /// From elements to their properties: all, or those with these keys.

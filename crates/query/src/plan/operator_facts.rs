@@ -233,7 +233,7 @@ fn fate(operator: &Operator, fact: Fact, parts: &[(&str, Fact)]) -> OrderEffect 
         Operator::Reduce(reducer) if !reducer.reads_order() => OrderEffect::Forgotten,
         Operator::Group(group) if group.forgets_order_if(each) => OrderEffect::Forgotten,
         // Threads keep no order: rules put them only where nobody reads one.
-        Operator::Parallel(_) => OrderEffect::Forgotten,
+        Operator::Parallel(_) | Operator::Travel(_) => OrderEffect::Forgotten,
         _ => match fact.pace {
             OutputTiming::Alone | OutputTiming::AloneAtEnd if !fact.gathers && !fact.writes => {
                 OrderEffect::Kept
@@ -264,6 +264,7 @@ fn pace(operator: &Operator, parts: &[(&str, Fact)]) -> OutputTiming {
         | Operator::Group(Group { into: Some(_), .. }) => OutputTiming::Remembers,
         Operator::Bulk
         | Operator::Parallel(_)
+        | Operator::Travel(_)
         | Operator::Tail(_)
         | Operator::Sample { .. }
         | Operator::Dedup { .. }
@@ -281,6 +282,7 @@ fn pace(operator: &Operator, parts: &[(&str, Fact)]) -> OutputTiming {
         Operator::Vertices(_)
         | Operator::Edges(_)
         | Operator::Expand(_)
+        | Operator::Exchange
         | Operator::EdgeEnds(_)
         | Operator::Properties { .. }
         | Operator::Unfold

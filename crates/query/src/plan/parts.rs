@@ -72,6 +72,8 @@ macro_rules! parts {
                     | Self::Expand(_)
                     | Self::Bulk
                     | Self::Parallel(_)
+                    | Self::Travel(_)
+                    | Self::Exchange
                     | Self::EdgeEnds(_)
                     | Self::Properties { .. }
                     | Self::Unfold
@@ -110,6 +112,7 @@ macro_rules! parts {
                     | Self::Optional(of)
                     | Self::Local(of)
                     | Self::Parallel(of)
+                    | Self::Travel(of)
                     | Self::SideEffect(of)
                     | Self::Child { of, .. } => all.push(("", of)),
                     Self::Any(of) | Self::Union(of) | Self::Coalesce(of) => {

@@ -80,7 +80,8 @@ pub fn is_promised_behind(operator: &Operator, promised: bool) -> bool {
             promised || scan.ids.as_ref().is_some_and(|ids| ids.len() > 1)
         }
         // One row, or parts that come as threads are through with them.
-        Operator::Reduce(_) | Operator::Group(Group { into: None, .. }) | Operator::Parallel(_) => false,
+        Operator::Reduce(_) | Operator::Group(Group { into: None, .. }) => false,
+        Operator::Parallel(_) | Operator::Travel(_) => false,
         _ => promised,
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn apply(operators: &mut Vec<Operator>) {
 }
 
 /// Whether rows differ by more than where they are, from here on.
-fn has_past(operator: &Operator) -> bool {
+pub(super) fn has_past(operator: &Operator) -> bool {
     match operator {
         Operator::As(_) | Operator::Match(_) => true,
         Operator::Expand(expand) => matches!(expand.to, ExpandTo::Edges(Some(_))),
@@ -46,7 +46,7 @@ fn has_past(operator: &Operator) -> bool {
 }
 
 /// What puts partial results of a barrier together.
-fn joined(barrier: &Operator) -> Option<Operator> {
+pub(super) fn joined(barrier: &Operator) -> Option<Operator> {
     match barrier {
         Operator::Reduce(Reducer::Count | Reducer::SumOfCounts) => {
             Some(Operator::Reduce(Reducer::SumOfCounts))
@@ -58,19 +58,19 @@ fn joined(barrier: &Operator) -> Option<Operator> {
 }
 
 /// Whether rows come out of it as they came, but fewer.
-fn keeps_rows(barrier: &Operator) -> bool {
+pub(super) fn keeps_rows(barrier: &Operator) -> bool {
     matches!(barrier, Operator::Bulk) || *barrier == Operator::EACH_ONCE
 }
 
 /// Whether what comes of `operator`, and of all behind it, doesn't depend on the order in which rows come, if that is so
 /// `behind` it: threads keep none.
-fn forgets_order(operator: &Operator, behind: bool) -> bool {
+pub(super) fn forgets_order(operator: &Operator, behind: bool) -> bool {
     let passes = is_alone(operator) || keeps_rows(operator) || matches!(operator, Operator::Parallel(_));
     if passes { behind } else { joined(operator).is_some() }
 }
 
 /// Whether it does with each row what it would do with it alone.
-fn is_alone(operator: &Operator) -> bool {
+pub(super) fn is_alone(operator: &Operator) -> bool {
     match operator {
         Operator::Expand(_)
         | Operator::EdgeEnds(_)

@@ -21,7 +21,7 @@ use crate::step::map::{ComputedName, Function, Map};
 use crate::step::{
     algorithm, barrier, bound, branch, branches, bulk, call, chance, dedup, expand, filter, group, merge,
     options, order, parallel, path_recorder, pattern, portion, repeat, sack, scalar, side_effect, source,
-    subgraph, tree, unbulk, unfold, write,
+    subgraph, travel, tree, unbulk, unfold, write,
 };
 use crate::value::item::Token;
 use evergraph_graph::error::{Error, Result};
@@ -222,6 +222,8 @@ impl<'a> Builder<'a> {
                 }
                 (Box::new(parallel), false)
             }
+            Operator::Travel(of) => (Box::new(self.travel(of)?), false),
+            Operator::Exchange => (Box::new(travel::Exchange), false),
             Operator::EdgeEnds(end) => (Box::new(expand::Ends::new(*end)), true),
             Operator::Properties { keys, values } => {
                 (Box::new(unfold::Properties::new(keys.clone(), *values)), true)
@@ -349,6 +351,15 @@ impl<'a> Builder<'a> {
             true => Box::new(portion::PortionedStep::new(Box::new(step))),
             false => Box::new(step),
         }
+    }
+
+    /// A part that runs where the vertices lie, and its steps for where it cannot.
+    fn travel(&mut self, of: &Traversal) -> Result<travel::Travel> {
+        let [scan @ Operator::Vertices(_), ..] = of.operators.as_slice() else {
+            return Err(Error::invalid("what runs where the vertices lie begins with V()"));
+        };
+        let (here, source) = (self.pipeline(of)?, self.steps(std::slice::from_ref(scan))?);
+        Ok(travel::Travel::new(of, Pipeline::new(source), here))
     }
 
     fn properties(&mut self, all: &[NewProperty]) -> Result<write::NewProperties> {

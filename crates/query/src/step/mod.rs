@@ -36,6 +36,7 @@ pub mod side_effect;
 pub mod source;
 pub mod stored_property;
 pub mod subgraph;
+pub mod travel;
 pub mod tree;
 pub mod unbulk;
 pub mod unfold;

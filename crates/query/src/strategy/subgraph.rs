@@ -142,6 +142,7 @@ impl<'v> Tests<'v> {
                 | Operator::SetSack { .. }
                 | Operator::Barrier { .. }
                 | Operator::Bulk
+                | Operator::Exchange
                 | Operator::Analysis(_)
                 | Operator::SetProperties(_) => {}
                 // No elements, or those of a traversal within, or such as were met before.
@@ -160,6 +161,7 @@ impl<'v> Tests<'v> {
                 | Operator::Choose(_)
                 | Operator::Local(_)
                 | Operator::Parallel(_)
+                | Operator::Travel(_)
                 | Operator::Child { .. }
                 | Operator::Repeat(_)
                 | Operator::ShortestPaths(_)

@@ -18,6 +18,7 @@ macro_rules! view_through_reader {
             use evergraph_graph::newest::NewestEdges;
             use evergraph_graph::next_reads::NextReads;
             use evergraph_graph::timestamp::Timestamp;
+            use evergraph_graph::travel::Travels;
             use evergraph_graph::value::Value;
             use evergraph_graph::view::{
                 EdgeCursor, GraphView, NeighborBatch, NeighborCursor, Statistics, VertexCursor,
@@ -47,6 +48,7 @@ macro_rules! view_through_reader {
                 ) -> Result<()>);
                 forward!(is_remote() -> bool);
                 forward!(ahead(next: NextReads<'_>) -> ());
+                forward!(travels() -> Option<Arc<dyn Travels>>);
                 forward!(labels(vertices: &[VertexId], labels: &mut Vec<Option<LabelId>>) -> Result<()>);
                 forward!(neighbors(
                     vertices: &[VertexId],

@@ -23,6 +23,7 @@ use evergraph_graph::newest::NewestEdges;
 use evergraph_graph::next_reads::NextReads;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::travel::Travels;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::{EdgeCursor, GraphView, NeighborBatch, NeighborCursor, Statistics, VertexCursor};
 use std::collections::BTreeMap;
@@ -245,6 +246,12 @@ impl<V: View> GraphView for Reader<'_, V> {
     #[inline]
     fn ahead(&self, next: NextReads<'_>) {
         self.view.ahead(next);
+    }
+
+    /// Not where own writes would be missed, nor where reads are noted.
+    #[inline]
+    fn travels(&self) -> Option<Arc<dyn Travels>> {
+        if self.writes.is_empty() && self.reads.is_none() { self.view.travels() } else { None }
     }
 
     fn labels(&self, vertices: &[VertexId], labels: &mut Vec<Option<LabelId>>) -> Result<()> {

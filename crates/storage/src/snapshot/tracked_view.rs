@@ -18,7 +18,9 @@ use evergraph_graph::look_up::OrderedMatches;
 use evergraph_graph::newest::{NewestEdges, Stamped};
 use evergraph_graph::next_reads::NextReads;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::travel::Travels;
 use evergraph_graph::value::Value;
+use std::sync::Arc;
 
 /// A view whose reads are noted, if there is somewhere to note them.
 pub struct TrackedView<'a, V> {
@@ -128,6 +130,12 @@ impl<V: View> View for TrackedView<'_, V> {
     #[inline]
     fn ahead(&self, next: NextReads<'_>) {
         self.view.ahead(next);
+    }
+
+    /// Not where reads are noted: nobody notes them elsewhere.
+    #[inline]
+    fn travels(&self) -> Option<Arc<dyn Travels>> {
+        if self.reads.is_none() { self.view.travels() } else { None }
     }
 
     fn neighbors(

@@ -1,0 +1,177 @@
+//! Stage workers: the threads of a node that run stages of queries.
+//!
+//! A worker takes what one query has to do, does it, and is through: it opens the graph, takes a message of rows, or ends a stage.
+//! What that makes goes on at once. A panic fails the query, and no thread.
+
+use crate::travel::journey::{Journey, Running, StageWork};
+use crate::travel::message::{BeginTravel, TravelId};
+use crate::travel::own_view::StageView;
+use crate::travel::travelling_queries::{TravellingQueries, WorkDone};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::PartitionId;
+use evergraph_graph::stage_programs::{StageContext, StageLimits, StageRunner};
+use evergraph_graph::travel::{EncodedRows, RowsOutput, RowsTarget};
+use evergraph_storage::sync::thread::{JoinHandle, spawn};
+use std::fmt;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// Threads that run stages. Dropped, it stops them, and waits for that.
+pub struct StageWorkers {
+    queries: TravellingQueries,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl StageWorkers {
+    /// Starts the threads of the node `name`, which run `queries`.
+    ///
+    /// # Errors
+    /// What the system says if it has no thread to give.
+    pub fn start(name: &str, queries: &TravellingQueries) -> io::Result<Self> {
+        let mut workers = Self { queries: queries.clone(), threads: Vec::new() };
+        for number in 0..queries.parts().options.threads.max(1) {
+            let queries = queries.clone();
+            let run = move || {
+                while let Some((id, begin, work)) = queries.wait_for_work() {
+                    do_work(&queries, id, &begin, work);
+                }
+            };
+            workers.threads.push(spawn(&format!("{name}-stages-{number}"), run)?);
+        }
+        Ok(workers)
+    }
+}
+
+impl Drop for StageWorkers {
+    fn drop(&mut self) {
+        self.queries.end_all();
+        for thread in self.threads.drain(..) {
+            // One that panicked has ended, too.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl fmt::Debug for StageWorkers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StageWorkers").field("queries", &self.queries).finish_non_exhaustive()
+    }
+}
+
+/// Does what a query has to do. Waits for nobody.
+pub fn do_work(queries: &TravellingQueries, id: TravelId, begin: &Arc<BeginTravel>, work: StageWork) {
+    let clock = &queries.parts().clock;
+    let began_at = clock.now();
+    // What unwinds was this query's alone: it only reads.
+    let done = catch_unwind(AssertUnwindSafe(|| run(queries, id, begin, work)));
+    let done = match done {
+        Ok(Ok(done)) => done,
+        Ok(Err(error)) => WorkDone::Failed(error),
+        Err(_) => WorkDone::Failed(Error::new(ErrorKind::Io, "a stage of the query panicked on a node")),
+    };
+    queries.worked(id, clock.now().saturating_sub(began_at), done);
+}
+
+fn run(
+    queries: &TravellingQueries,
+    id: TravelId,
+    begin: &Arc<BeginTravel>,
+    work: StageWork,
+) -> Result<WorkDone> {
+    match work {
+        StageWork::Open => Ok(WorkDone::Opened(Box::new(open(queries, id, begin)?))),
+        StageWork::Take(mut running, stage, rows) => {
+            let mut out = StageOutput::new(queries, id, stage);
+            with(&mut running, begin, &mut out, &mut |runner, context| {
+                runner.take(stage, &rows.rows, context)
+            })?;
+            out.send_held(None)?;
+            Ok(WorkDone::Ran { running, stage, is_end: false })
+        }
+        StageWork::End(mut running, stage) => {
+            let mut out = StageOutput::new(queries, id, stage);
+            with(&mut running, begin, &mut out, &mut |runner, context| runner.end(stage, context))?;
+            out.send_held(Some(queries.targets(id, stage)))?;
+            Ok(WorkDone::Ran { running, stage, is_end: true })
+        }
+    }
+}
+
+fn open(queries: &TravellingQueries, id: TravelId, begin: &Arc<BeginTravel>) -> Result<Running> {
+    let parts = queries.parts();
+    let cancel = queries.cancel_of(id).unwrap_or_default();
+    let time = queries.ends_at(id).unwrap_or_default().saturating_sub(parts.clock.now());
+    let partitions: Vec<PartitionId> = begin.routes.partitions_of(own_place(queries, begin)).collect();
+    let view: Box<dyn StageView> = parts.views.open(begin.at, &partitions, &cancel)?;
+    let budget = Arc::clone(&parts.budget);
+    let limits = StageLimits { memory_bytes: begin.memory_bytes, time, cancel, budget };
+    let runner = Journey::runner(begin, limits, &*parts.programs)?;
+    Ok(Running { view, runner })
+}
+
+/// The number of this node in a query, which has it since the query began here.
+fn own_place(queries: &TravellingQueries, begin: &BeginTravel) -> u16 {
+    let own = queries.parts().author;
+    begin.places.iter().position(|place| *place == own).unwrap_or_default() as u16
+}
+
+type Run<'r> = dyn FnMut(&mut dyn StageRunner, &mut StageContext<'_>) -> Result<()> + 'r;
+
+/// Runs with the graph of a query.
+fn with(
+    running: &mut Running,
+    begin: &BeginTravel,
+    out: &mut StageOutput<'_>,
+    run: &mut Run<'_>,
+) -> Result<()> {
+    let Running { view, runner } = running;
+    let (place, groups) = (own_place(out.queries, begin), view.group_count());
+    let mut ran = Ok(());
+    view.with(&mut |view| {
+        let mut context = StageContext { view, place, groups, routes: &begin.routes, out: &mut *out };
+        ran = run(&mut **runner, &mut context);
+    });
+    ran
+}
+
+/// Sends what a stage makes: of each target one message later, so that the last one can say that it is.
+struct StageOutput<'q> {
+    queries: &'q TravellingQueries,
+    id: TravelId,
+    stage: u16,
+    held: Vec<(RowsTarget, EncodedRows)>,
+}
+
+impl<'q> StageOutput<'q> {
+    fn new(queries: &'q TravellingQueries, id: TravelId, stage: u16) -> Self {
+        Self { queries, id, stage, held: Vec::new() }
+    }
+
+    /// Sends what is held; to each of `last` as the last message.
+    fn send_held(self, last: Option<Vec<RowsTarget>>) -> Result<()> {
+        let Self { queries, id, stage, mut held } = self;
+        let is_last = last.is_some();
+        for target in last.into_iter().flatten() {
+            if !held.iter().any(|(of, _)| *of == target) {
+                held.push((target, EncodedRows { count: 0, bytes: Vec::new() }));
+            }
+        }
+        held.into_iter().try_for_each(|rows| queries.send(id, stage, rows, is_last))
+    }
+}
+
+impl RowsOutput for StageOutput<'_> {
+    fn put(&mut self, to: RowsTarget, rows: EncodedRows) -> Result<()> {
+        match self.held.iter_mut().find(|(target, _)| *target == to) {
+            None => {
+                self.held.push((to, rows));
+                Ok(())
+            }
+            Some((_, held)) => {
+                let before = std::mem::replace(held, rows);
+                self.queries.send(self.id, self.stage, (to, before), false)
+            }
+        }
+    }
+}

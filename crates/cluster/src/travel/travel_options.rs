@@ -1,0 +1,80 @@
+//! Travel options: how much of queries that travel a node runs, what they need of it, and what it has sent.
+
+use crate::node::readers::Readers;
+use crate::record_id::Author;
+use crate::travel::own_view::OpenStageViews;
+use evergraph_graph::budget::Budget;
+use evergraph_graph::stage_programs::StagePrograms;
+use evergraph_storage::io::clock::Clock;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Duration;
+
+/// How much of queries that travel a node runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TravelOptions {
+    /// Threads that run stages.
+    pub threads: usize,
+    /// Queries at once, of all nodes.
+    pub queries_max: usize,
+    /// Bytes of rows of one query that wait for a thread.
+    pub inbound_bytes_max: usize,
+    /// Bytes of messages whose queries have not begun.
+    pub early_bytes_max: usize,
+    /// How long a node waits before it asks for what is missing.
+    pub want_after: Duration,
+    /// How long a node may be silent before its queries fail.
+    pub silence_max: Duration,
+    /// How long a query may take at most.
+    pub patience_max: Duration,
+}
+
+impl Default for TravelOptions {
+    fn default() -> Self {
+        Self {
+            threads: 2,
+            queries_max: 256,
+            inbound_bytes_max: 16 << 20,
+            early_bytes_max: 16 << 20,
+            want_after: Duration::from_millis(200),
+            silence_max: Duration::from_secs(3),
+            patience_max: Duration::from_secs(3600),
+        }
+    }
+}
+
+/// What queries that travel need of their node.
+#[derive(Clone)]
+pub struct TravelParts {
+    /// The node.
+    pub author: Author,
+    /// Its graph.
+    pub views: Arc<dyn OpenStageViews>,
+    /// Moments in use.
+    pub readers: Readers,
+    /// What programs are.
+    pub programs: Arc<dyn StagePrograms>,
+    /// What their memory comes from.
+    pub budget: Arc<dyn Budget>,
+    /// The clock of the node's thread.
+    pub clock: Arc<dyn Clock>,
+    /// What wakes it.
+    pub waker: Waker,
+    /// How much it runs.
+    pub options: TravelOptions,
+}
+
+/// Messages of queries that a node has sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TravelCounts {
+    /// Those with rows, each once.
+    pub rows_messages: u64,
+    /// Their rows.
+    pub rows: u64,
+    /// Their bytes.
+    pub rows_bytes: u64,
+    /// Those with rows that were sent again.
+    pub again: u64,
+    /// Those that begin, want, fail and end.
+    pub others: u64,
+}

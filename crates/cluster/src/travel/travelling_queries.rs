@@ -1,0 +1,325 @@
+//! Travelling queries: all queries whose stages run on this node, and those that were asked here.
+//!
+//! ```text
+//! query's thread ── ask, send, next_results, end ──┐
+//! thread of the node ── take, step, next_message ──┼──> one lock ──> messages for other nodes
+//! workers ── next_work, send, worked ──────────────┘        └──> whoever waits is woken
+//! ```
+//!
+//! What goes to the node itself takes no network. Messages that come before their query begins are kept for a moment: networks
+//! may turn the order round.
+
+use crate::digest::SeenLog;
+use crate::record_id::NodeId;
+use crate::remote::admission::ReadableLog;
+use crate::tables::cluster_tables::ClusterTables;
+use crate::travel::journey::{Journey, Running, StageWork};
+use crate::travel::message::{BeginTravel, TravelId, TravelMessage};
+use crate::travel::open_queries::{AskedState, OpenQueries, ended};
+use crate::travel::travel_options::{TravelCounts, TravelParts};
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::travel::{EncodedRows, PROGRAM_BYTES_MAX, RowsTarget, STAGES_MAX, TravelProgram};
+use evergraph_storage::sync::{Condvar, Mutex, MutexGuard};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// All queries of a node. Clones are the same.
+///
+/// # Concurrency
+///
+/// One lock orders everything. Inside it readers of the node are locked and budgets are asked, and nothing waits; graphs are opened
+/// and closed and stages run outside of it.
+#[derive(Clone)]
+pub struct TravellingQueries {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    parts: TravelParts,
+    state: Mutex<OpenQueries>,
+    /// A worker has something to do, or the end has come.
+    work: Condvar,
+    /// A query has news for whoever asked.
+    results: Condvar,
+}
+
+impl TravellingQueries {
+    /// None yet.
+    #[must_use]
+    pub fn new(parts: TravelParts) -> Self {
+        let state = Mutex::new(OpenQueries::new(parts.clone()));
+        let (work, results) = (Condvar::new(), Condvar::new());
+        Self { shared: Arc::new(Shared { parts, state, work, results }) }
+    }
+
+    /// What it needs of the node.
+    #[must_use]
+    pub fn parts(&self) -> &TravelParts {
+        &self.shared.parts
+    }
+
+    /// What the node has sent.
+    #[must_use]
+    pub fn counts(&self) -> TravelCounts {
+        self.shared.state.lock().counts
+    }
+
+    /// Queries that were asked here, and those that run here.
+    #[must_use]
+    pub fn open(&self) -> (usize, usize) {
+        let state = self.shared.state.lock();
+        (state.asked.len(), state.journeys.len())
+    }
+
+    /// Nothing runs from here on: workers end, and whoever waits hears of it.
+    pub fn end_all(&self) {
+        let mut state = self.shared.state.lock();
+        state.has_ended = true;
+        let gone = (std::mem::take(&mut state.journeys), std::mem::take(&mut state.later));
+        let ended = std::mem::take(&mut state.gone);
+        drop(state);
+        drop((gone, ended));
+        self.shared.work.notify_all();
+        self.shared.results.notify_all();
+    }
+
+    // ---- whoever asks
+
+    /// Asks for a program to be run at the snapshot `at`, which somebody holds.
+    ///
+    /// # Errors
+    /// `invalid` for a program past the limits; `busy` if too many run.
+    pub fn ask(&self, at: SeenLog, program: TravelProgram) -> Result<TravelId> {
+        let fits = (1..=STAGES_MAX).contains(&program.stages) && program.bytes.len() <= PROGRAM_BYTES_MAX;
+        if !fits {
+            return Err(Error::invalid("a program that travels has too many stages or bytes"));
+        }
+        let mut state = self.shared.state.lock();
+        if state.has_ended {
+            return Err(Error::new(ErrorKind::Io, "the node has stopped"));
+        }
+        if state.asked.len() >= self.shared.parts.options.queries_max {
+            return Err(Error::new(
+                ErrorKind::Busy,
+                "too many queries run on several nodes: try again in a moment",
+            ));
+        }
+        state.numbers += 1;
+        let id = TravelId { asker: self.shared.parts.author, number: state.numbers };
+        state.asked.insert(id, AskedState::Requested);
+        state.requests.push_back((id, at, program));
+        drop(state);
+        self.shared.parts.waker.wake_by_ref();
+        Ok(id)
+    }
+
+    /// Waits for `time` at most until there is news of any query, if `is_news` says that there is none yet.
+    pub(super) fn wait<T>(
+        &self,
+        time: Duration,
+        look: impl Fn(&Self, &mut OpenQueries) -> Option<T>,
+    ) -> Option<T> {
+        let mut state = self.shared.state.lock();
+        if let Some(found) = look(self, &mut state) {
+            return Some(found);
+        }
+        let (mut state, _) = self.shared.results.wait_timeout(state, time);
+        look(self, &mut state)
+    }
+
+    /// Sends first rows, or says to all places that no more follow.
+    pub(super) fn send_first(&self, id: TravelId, rows: Option<(u16, EncodedRows)>) -> Result<()> {
+        let mut state = self.shared.state.lock();
+        let mut out = Vec::new();
+        let asked = match state.asked.get_mut(&id) {
+            Some(AskedState::Begun(asked)) => asked,
+            _ => return Err(ended()),
+        };
+        match rows {
+            Some((place, rows)) => out.extend(asked.send(place, rows, false)),
+            None => {
+                let places = asked.begun().places.len() as u16;
+                let none = || EncodedRows { count: 0, bytes: Vec::new() };
+                out.extend((0..places).filter_map(|place| asked.send(place, none(), true)));
+            }
+        }
+        let error = asked.error();
+        state.put(out);
+        unlock(state);
+        self.wake_all();
+        error.map_or(Ok(()), Err)
+    }
+
+    /// Whoever asked waits no longer: the query ends everywhere.
+    pub fn end(&self, id: TravelId) {
+        let mut state = self.shared.state.lock();
+        let mut out = Vec::new();
+        state.requests.retain(|(request, ..)| *request != id);
+        state.sent_before.retain(|(of, ..)| *of != id);
+        state.drop_rows(id);
+        if let Some(AskedState::Begun(asked)) = state.asked.remove(&id) {
+            asked.end_everywhere(&mut out);
+        }
+        state.put(out);
+        unlock(state);
+        self.wake_all();
+    }
+
+    fn wake_all(&self) {
+        self.shared.parts.waker.wake_by_ref();
+        self.shared.work.notify_all();
+    }
+
+    // ---- the thread of the node
+
+    /// Something came from a node, whatever it was.
+    pub fn heard(&self, now: Duration, from: NodeId) {
+        self.shared.state.lock().heard.insert(from, now);
+    }
+
+    /// A message came from a node. `log` is what this one has applied.
+    pub fn take(&self, now: Duration, from: NodeId, message: TravelMessage, log: &ReadableLog<'_>) {
+        let mut state = self.shared.state.lock();
+        state.heard.insert(from, now);
+        state.take_in(now, from, message, log);
+        unlock(state);
+        self.shared.work.notify_all();
+        self.shared.results.notify_all();
+    }
+
+    /// Does what is due at `now`. `log` and `tables` are those of this node.
+    pub fn step(&self, now: Duration, log: &ReadableLog<'_>, tables: &ClusterTables) {
+        let mut state = self.shared.state.lock();
+        state.step(now, log, tables);
+        unlock(state);
+        self.shared.work.notify_all();
+        self.shared.results.notify_all();
+    }
+
+    /// Queries that have ended here since this was asked last: their rows need not be sent any more.
+    #[must_use]
+    pub fn take_over(&self) -> BTreeSet<TravelId> {
+        std::mem::take(&mut self.shared.state.lock().over)
+    }
+
+    /// The next message for another node, and until when it is of use.
+    pub fn next_message(&self) -> Option<(NodeId, TravelMessage, Duration)> {
+        self.shared.state.lock().messages.pop_front()
+    }
+
+    /// When the thread of the node has something to do.
+    #[must_use]
+    pub fn next_step_at(&self) -> Option<Duration> {
+        let state = self.shared.state.lock();
+        let has_more = !state.messages.is_empty() || !state.requests.is_empty();
+        if has_more { Some(Duration::ZERO) } else { state.next_at }
+    }
+
+    // ---- workers
+
+    /// Waits for something to do; `None` at the end.
+    pub(super) fn wait_for_work(&self) -> Option<(TravelId, Arc<BeginTravel>, StageWork)> {
+        let mut state = self.shared.state.lock();
+        loop {
+            if state.has_ended {
+                return None;
+            }
+            if let Some(work) = state.next_work() {
+                return Some(work);
+            }
+            state = self.shared.work.wait(state);
+        }
+    }
+
+    /// Something to do, if there is.
+    pub fn next_work(&self) -> Option<(TravelId, Arc<BeginTravel>, StageWork)> {
+        self.shared.state.lock().next_work()
+    }
+
+    /// What ends the reads of a query; `None` if it has ended.
+    pub(super) fn cancel_of(&self, id: TravelId) -> Option<CancelFlag> {
+        self.shared.state.lock().journeys.get(&id).map(|journey| journey.cancel().clone())
+    }
+
+    /// Until when a query is waited for.
+    pub(super) fn ends_at(&self, id: TravelId) -> Option<Duration> {
+        self.shared.state.lock().journeys.get(&id).map(Journey::ends_at)
+    }
+
+    /// Where rows of a stage go.
+    pub(super) fn targets(&self, id: TravelId, stage: u16) -> Vec<RowsTarget> {
+        self.shared.state.lock().journeys.get(&id).map_or(Vec::new(), |journey| journey.targets(stage))
+    }
+
+    /// A stage has made rows.
+    ///
+    /// # Errors
+    /// `cancelled` if the query has ended; `limit` if more would be kept than may be.
+    pub(super) fn send(
+        &self,
+        id: TravelId,
+        stage: u16,
+        rows: (RowsTarget, EncodedRows),
+        is_last: bool,
+    ) -> Result<()> {
+        let now = self.shared.parts.clock.now();
+        let mut state = self.shared.state.lock();
+        let journey = state.journeys.get_mut(&id).ok_or_else(ended)?;
+        let message = journey.send(now, stage, rows, is_last, &*self.shared.parts.budget)?;
+        let is_for_others = message.is_some();
+        state.put(message.into_iter().collect());
+        unlock(state);
+        if is_for_others {
+            self.shared.parts.waker.wake_by_ref();
+            self.shared.results.notify_all();
+        }
+        Ok(())
+    }
+
+    /// A worker is through.
+    pub(super) fn worked(&self, id: TravelId, took: Duration, done: WorkDone) {
+        let now = self.shared.parts.clock.now();
+        let mut state = self.shared.state.lock();
+        let mut unused = None;
+        match (state.journeys.get_mut(&id), done) {
+            (Some(journey), WorkDone::Opened(running)) => journey.opened(now, running),
+            (Some(journey), WorkDone::Ran { running, stage, is_end }) => {
+                journey.worked(now, running, stage, took, is_end);
+            }
+            (Some(_), WorkDone::Failed(error)) => state.fail(id, error),
+            (None, done) => unused = Some(done),
+        }
+        unlock(state);
+        // A view is closed outside of the lock.
+        drop(unused);
+        self.wake_all();
+        self.shared.results.notify_all();
+    }
+}
+
+/// Ends the lock, then drops what has ended inside of it: a graph may be closed with it.
+fn unlock(mut state: MutexGuard<'_, OpenQueries>) {
+    let gone = std::mem::take(&mut state.gone);
+    drop(state);
+    drop(gone);
+}
+
+/// What a worker has done.
+pub(super) enum WorkDone {
+    Opened(Box<Running>),
+    Ran { running: Box<Running>, stage: u16, is_end: bool },
+    Failed(Error),
+}
+
+impl fmt::Debug for TravellingQueries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (asked, run) = self.open();
+        f.debug_struct("TravellingQueries").field("asked", &asked).field("run", &run).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,20 @@
+//! Travelling: stages of queries on three nodes, over a network in memory that delays, loses, doubles and turns round.
+//!
+//! ```text
+//! cluster     three nodes in threads of their own, which run stages of queries
+//! gates       programs that stop where a test says
+//! graphs      random graphs, on the cluster and in one store
+//! questions   random queries
+//! answers     all three ways give the same: one store, the remote view, travelling stages
+//! ends        a query ends with its asker, its time, its memory, and with a node that is lost
+//! counts      how many messages and bytes rows take
+//! ```
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
+
+mod answers;
+mod cluster;
+mod counts;
+mod ends;
+mod gates;
+mod graphs;
+mod questions;

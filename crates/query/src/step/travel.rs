@@ -1,0 +1,216 @@
+//! `Travel`: a part of a query that runs where the vertices lie; at the coordinator it sends and collects.
+//!
+//! ```text
+//! V() scans all             program ──> every node begins by itself ──┐
+//! V(ids), or by an index    look up ──> rows ──> their nodes ─────────┴──> results ──> what follows
+//!                                                                     └──> a node fails: the same steps here, by reading there
+//! ```
+//!
+//! Nothing goes on before all results have come, so that another way of reading can take the place of a run that a node has
+//! given up. What a run fails by that this would fail by, too, is the query's error.
+
+use crate::batch::Batch;
+use crate::execute::context::Context;
+use crate::execute::pending_batches::PendingBatches;
+use crate::execute::pipeline::{Pipeline, Step};
+use crate::plan::operator::{Operator, Scan, Test, Traversal};
+use crate::step::look_up::Choice;
+use crate::step::source::labels;
+use crate::travel::outgoing::{Destination, Outgoing};
+use crate::travel::{program, rows};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::travel::{
+    EncodedRows, PlaceMeasures, RowsOutput, RowsTarget, TravelProgram, TravelRun, TravelStart, Travels,
+};
+use std::time::Duration;
+
+/// Rows that stay where they are, as all steps run here.
+pub struct Exchange;
+
+impl Step for Exchange {
+    fn process(&mut self, input: &mut Option<Batch>, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        Ok(input.take())
+    }
+}
+
+/// A part of a query from `V()` on.
+pub struct Travel {
+    scan: Scan,
+    /// The stages, the first without the scan.
+    stages: Vec<Traversal>,
+    /// The scan alone.
+    source: Pipeline,
+    /// All of it, for where it does not travel.
+    here: Pipeline,
+    state: TravelState,
+}
+
+enum TravelState {
+    /// The query itself, once it has come.
+    Waits(Option<Batch>),
+    Results(PendingBatches),
+    Here,
+}
+
+impl Travel {
+    /// The part `of`, which begins with a scan; `source` runs that alone, and `here` all of it.
+    #[must_use]
+    pub fn new(of: &Traversal, source: Pipeline, here: Pipeline) -> Self {
+        let scan = match of.operators.first() {
+            Some(Operator::Vertices(scan)) => scan.clone(),
+            _ => Scan::default(),
+        };
+        let of_stages = of.operators.split(|operator| *operator == Operator::Exchange);
+        let mut stages: Vec<_> = of_stages.map(|of| Traversal { operators: of.to_vec() }).collect();
+        if let [Operator::Vertices(_), ..] = stages[0].operators.as_slice() {
+            stages[0].operators.remove(0);
+        }
+        Self { scan, stages, source, here, state: TravelState::Waits(None) }
+    }
+
+    fn run(&mut self, row: Batch, cx: &mut Context<'_>) -> Result<()> {
+        if let Some(travels) = cx.view().travels().filter(|_| self.gains(cx)) {
+            match self.travel(&*travels, row.clone(), cx) {
+                Ok(found) => {
+                    self.state = TravelState::Results(found);
+                    return Ok(());
+                }
+                Err(error) if !is_of_nodes(&error) => return Err(error),
+                Err(error) => {
+                    cx.charge.check()?;
+                    cx.measurements
+                        .add_note(format!("all steps ran here, since where the vertices lie {error}"));
+                }
+            }
+        }
+        self.state = TravelState::Here;
+        self.here.push(row);
+        Ok(())
+    }
+
+    /// Whether the first rows are looked up, and not scanned.
+    fn is_looked_up(&self, cx: &Context<'_>) -> bool {
+        let catalogue = cx.catalogue();
+        let labels = labels(&self.scan.tests, |name| catalogue.label(name));
+        self.scan.ids.is_some() || Choice::of(&self.scan.tests, labels.as_deref(), &catalogue).is_some()
+    }
+
+    /// Whether fewer messages come of it than of reading from here: rows that are looked up and do not go on to other nodes take one
+    /// to each of theirs either way.
+    fn gains(&self, cx: &Context<'_>) -> bool {
+        self.stages.len() > 1 || !self.is_looked_up(cx)
+    }
+
+    fn travel(&mut self, travels: &dyn Travels, row: Batch, cx: &mut Context<'_>) -> Result<PendingBatches> {
+        let (start, stages) = match self.is_looked_up(cx) {
+            true => (TravelStart::Rows, self.stages.clone()),
+            false => (TravelStart::Everywhere, self.with_scan()),
+        };
+        let bytes = program::encode(&stages).ok_or_else(|| {
+            Error::new(ErrorKind::Busy, "a part of the query is too large to be sent to other nodes")
+        })?;
+        let (memory_bytes, time) = (cx.charge.limits().memory_bytes, left(cx));
+        let program = TravelProgram { bytes, stages: stages.len() as u16, start, memory_bytes, time };
+        let mut run = travels.begin(program)?;
+        if start == TravelStart::Rows {
+            self.send_rows(&mut *run, row, cx)?;
+        }
+        let mut found = PendingBatches::default();
+        while let Some(bytes) = run.next()? {
+            let batch = rows::decode(&bytes).map_err(|error| rows::unreadable(&error))?;
+            found.push(batch, &mut cx.charge)?;
+            cx.charge.check()?;
+        }
+        for of in run.measures() {
+            cx.measurements.add_note(shown(&of));
+        }
+        Ok(found)
+    }
+
+    /// The stages with the scan at their beginning: by label, and everything else behind it. No node asks an index that it may
+    /// have begun to keep after the snapshot.
+    fn with_scan(&self) -> Vec<Traversal> {
+        let mut stages = self.stages.clone();
+        let (of_label, rest): (Vec<Test>, Vec<Test>) =
+            self.scan.tests.iter().cloned().partition(|test| matches!(test, Test::Label(_)));
+        let mut first = vec![Operator::Vertices(Scan { ids: None, tests: of_label })];
+        if !rest.is_empty() {
+            first.push(Operator::Filter(rest));
+        }
+        stages[0].operators.splice(0..0, first);
+        stages
+    }
+
+    /// Looks the first rows up, and sends them to where they are.
+    fn send_rows(&mut self, run: &mut dyn TravelRun, row: Batch, cx: &mut Context<'_>) -> Result<()> {
+        let (routes, mut outgoing) = (run.routes(), Outgoing::new(Destination::Owners));
+        let mut first = FirstRows(run);
+        self.source.reset(1);
+        self.source.push(row);
+        while let Some(batch) = self.source.pull(true, cx)? {
+            outgoing.push(&batch, &mut cx.charge, (&routes, &mut first))?;
+        }
+        outgoing.flush(&mut cx.charge, (&routes, &mut first))?;
+        run.end_rows()
+    }
+}
+
+/// Sends rows to the first stage.
+struct FirstRows<'r>(&'r mut dyn TravelRun);
+
+impl RowsOutput for FirstRows<'_> {
+    fn put(&mut self, to: RowsTarget, rows: EncodedRows) -> Result<()> {
+        match to {
+            RowsTarget::Place(place) => self.0.send(place, rows),
+            RowsTarget::Asker => Ok(()),
+        }
+    }
+}
+
+/// How long the query may still take.
+fn left(cx: &Context<'_>) -> Duration {
+    let deadline = cx.charge.cancel().deadline();
+    deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(std::time::Instant::now()))
+}
+
+/// Whether an error is one of nodes, and not one of the query.
+fn is_of_nodes(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Busy | ErrorKind::Conflict | ErrorKind::Io | ErrorKind::Corrupt)
+}
+
+fn shown(of: &PlaceMeasures) -> String {
+    let stages = of.stages.iter().enumerate().map(|(number, stage)| {
+        format!(
+            "stage {number} {:.1?} of {} rows, sent {} rows as {} bytes in {} messages",
+            stage.time, stage.rows, stage.sent_rows, stage.sent_bytes, stage.sent_messages
+        )
+    });
+    format!("node {}: {}", of.node, stages.collect::<Vec<_>>().join("; "))
+}
+
+impl Step for Travel {
+    fn process(&mut self, input: &mut Option<Batch>, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        if let Some(row) = input.take() {
+            self.state = TravelState::Waits(Some(row));
+        }
+        Ok(None)
+    }
+
+    fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+        if let TravelState::Waits(row) = &mut self.state {
+            let Some(row) = row.take() else { return Ok(None) };
+            self.run(row, cx)?;
+        }
+        match &mut self.state {
+            TravelState::Results(found) => Ok(found.pop()),
+            TravelState::Here => self.here.pull(true, cx),
+            TravelState::Waits(_) => Ok(None),
+        }
+    }
+
+    fn reset(&mut self, origins: u32) {
+        self.state = TravelState::Waits(None);
+        self.source.reset(origins);
+        self.here.reset(origins);
+    }
+}

@@ -1,0 +1,32 @@
+//! Stage rows: rows of a query that come from another node. Rows that are read are as many as stand there; an error names its
+//! place.
+
+use crate::samples::values;
+use crate::target::{Memory, Target};
+use evergraph_graph::id::{EdgeId, TypeId, VertexId};
+use evergraph_query::travel::rows;
+use evergraph_query::value::item::Item;
+
+/// The target.
+pub const TARGET: Target = Target { seeds, promise, memory: Memory { fixed: 1 << 20, per_byte: 256 } };
+
+fn seeds() -> Vec<Vec<u8>> {
+    let near: Vec<_> = (0..40).map(|row| (VertexId(row * 3), 1)).collect();
+    let far: Vec<_> = (0..40).map(|row| (VertexId(row * 100_000_000), u64::from(row) + 1)).collect();
+    let edge = EdgeId { source: VertexId(7), edge_type: TypeId(2), target: VertexId(9), discriminator: 3 };
+    let mut items: Vec<_> = values().into_iter().map(|value| (Item::Value(value), 1)).collect();
+    items.extend([(Item::Null, 2), (Item::Edge(edge), 1), (Item::Vertex(VertexId(4)), 9)]);
+    let edges = vec![(Item::Edge(edge), 1); 5];
+    let encoded = [items, edges].map(|rows| rows::of_items(&rows).expect("all of them travel").bytes);
+    [rows::of_vertices(&near).bytes, rows::of_vertices(&far).bytes].into_iter().chain(encoded).collect()
+}
+
+fn promise(input: &[u8]) {
+    match rows::decode(input) {
+        Ok(batch) => {
+            assert_eq!(batch.current.len(), batch.len());
+            assert!((0..batch.len()).all(|row| batch.bulk(row) > 0), "a row stands for one at least");
+        }
+        Err(error) => assert!(error.offset <= input.len() && !error.expected.is_empty(), "{error}"),
+    }
+}

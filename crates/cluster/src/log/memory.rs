@@ -65,6 +65,15 @@ pub enum OpenStreams {
     BreakOff,
 }
 
+/// What a log says to whoever asks where it ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EndAnswers {
+    /// Its end, as etcd does.
+    Position,
+    /// That a barrier is needed, as NATS does.
+    BarrierNeeded,
+}
+
 /// A log in memory, which any number of clients use.
 #[derive(Debug)]
 pub struct MemoryLog {
@@ -97,6 +106,7 @@ struct KeptMessages {
 struct LogState {
     chance: SeededChance,
     faults: LogFaults,
+    end_answers: EndAnswers,
     now: Duration,
     kept: KeptMessages,
     events: EventQueue<LogEvent>,
@@ -137,6 +147,7 @@ impl MemoryLog {
         let state = LogState {
             chance: SeededChance::new(seed),
             faults,
+            end_answers: EndAnswers::Position,
             now: Duration::ZERO,
             kept,
             events: EventQueue::default(),
@@ -166,6 +177,11 @@ impl MemoryLog {
     /// From now on other things go wrong. What is under way stays as it was planned.
     pub fn set_faults(&self, faults: LogFaults) {
         self.state.lock().faults = faults;
+    }
+
+    /// What is said to whoever asks for the end from now on. At first it is the end.
+    pub fn set_end_answers(&self, answers: EndAnswers) {
+        self.state.lock().end_answers = answers;
     }
 
     /// Moves the time on: what is due by then happens. An earlier time changes nothing.
@@ -255,8 +271,12 @@ impl LogState {
                 }
             }
             LogEvent::End { client, id } => {
-                let (at, end) = (at + self.delay(), self.kept.end);
-                self.plan_answer(at, client, LogAnswer::End { id, result: Ok(end) });
+                let at = at + self.delay();
+                let result = match self.end_answers {
+                    EndAnswers::Position => Ok(self.kept.end),
+                    EndAnswers::BarrierNeeded => Err(LogError::BarrierNeeded),
+                };
+                self.plan_answer(at, client, LogAnswer::End { id, result });
             }
             LogEvent::Trim { client, first } => {
                 self.kept.trim(first);

@@ -10,6 +10,8 @@
 //! - [`shared_log`]: the interface, and what a log must keep to
 //! - [`memory`]: a log in memory, with faults from a seed
 //! - `etcd`: a log on etcd; behind the feature `etcd`
+//! - `nats`: a log on NATS JetStream; behind the feature `nats`, but for its options
+//! - `server_log`, `server_access`: what both have in common
 //! - [`packer`]: records into messages, messages into the log
 //! - [`reader`]: messages out of the log, and whether it is still the same log
 //!
@@ -17,8 +19,20 @@
 //! thread drives a whole cluster in a simulation, and one thread a node serves its log.
 
 #[cfg(feature = "etcd")]
+mod answer_queue;
+#[cfg(feature = "etcd")]
+mod channel;
+#[cfg(feature = "etcd")]
 pub mod etcd;
 pub mod memory;
+#[cfg(feature = "etcd")]
+pub mod nats;
 pub mod packer;
 pub mod reader;
+#[cfg(feature = "etcd")]
+pub mod server_access;
+#[cfg(feature = "etcd")]
+pub mod server_log;
 pub mod shared_log;
+#[cfg(feature = "etcd")]
+mod tls;

@@ -46,6 +46,9 @@
 //! None of this needs that what is read again comes in one stream. What came in an earlier one was in the log then. A loss
 //! since took the newest messages, and these come after it.
 //!
+//! A node that was killed starts from an older checkpoint, and is new to itself. Its partitions may know better: what they installed
+//! is in the log, or the log has changed ([`LogReader::expect`]).
+//!
 //! A claim is not judged further back than the window and the log reach. Of two nodes that parted before, each finds its log
 //! as it was, gives an alarm and refuses the other, and somebody must look at both.
 //!
@@ -160,7 +163,7 @@ pub enum ReadError {
         /// How the log differs there.
         change: LogChange,
     },
-    /// Messages that were not applied here were trimmed: the node copies its partitions from another one.
+    /// Messages that were not applied here were trimmed: the node copies what it lacks from others when it starts.
     Behind {
         /// The first position that was not read.
         next: LogPosition,
@@ -198,6 +201,8 @@ pub struct LogReader {
     refuted: BTreeMap<NodeId, RefutedAuthor>,
     /// The log up to the first message that was found to differ.
     changed_log: Option<SeenLog>,
+    /// What the node had applied before it started, until it has applied as much again.
+    expected: Option<SeenLog>,
     failure: Option<LogError>,
 }
 
@@ -234,8 +239,14 @@ impl LogReader {
             alarms: VecDeque::new(),
             refuted: BTreeMap::new(),
             changed_log: None,
+            expected: None,
             failure: None,
         }
+    }
+
+    /// Before it started this node had applied the log up to `seen`, more than its checkpoint has: the log has as much, and the same.
+    pub fn expect(&mut self, seen: SeenLog) {
+        self.expected = Some(seen);
     }
 
     /// The first message that a node needs which starts from a checkpoint with `saved`: its next one, and before it those
@@ -265,6 +276,7 @@ impl LogReader {
             if let Some(alarm) = self.alarms.pop_front() {
                 return Ok(Some(ReadEvent::Alarm(alarm)));
             }
+            self.check_expected(applied)?;
             if self.stream.is_none() && self.is_due(now) {
                 self.begin_again(applied, log);
             }
@@ -334,6 +346,24 @@ impl LogReader {
         self.failure.as_ref()
     }
 
+    /// What the log has at least.
+    fn furthest(&self, applied: &DigestWindow) -> LogPosition {
+        let last = applied.last().position;
+        self.expected.map_or(last, |expected| last.max(expected.position))
+    }
+
+    fn check_expected(&mut self, applied: &DigestWindow) -> Result<(), ReadError> {
+        let Some(expected) = self.expected else { return Ok(()) };
+        if applied.last().position < expected.position {
+            return Ok(());
+        }
+        if applied.compare(&expected) == LogComparison::Other {
+            return Err(ReadError::LogChanged { position: expected.position, change: LogChange::Replaced });
+        }
+        self.expected = None;
+        Ok(())
+    }
+
     fn is_due(&self, now: Duration) -> bool {
         self.next_step_at().is_some_and(|at| at <= now)
     }
@@ -349,7 +379,7 @@ impl LogReader {
     }
 
     fn begin<L: SharedLog + ?Sized>(&mut self, first: LogPosition, applied: &DigestWindow, log: &mut L) {
-        log.read_from(first, applied.last().position);
+        log.read_from(first, self.furthest(applied));
         self.changed_log = None;
         let before = LogPosition(first.0.saturating_sub(1));
         // Between two messages there may be gaps: those of the window count.
@@ -462,7 +492,7 @@ impl LogReader {
         self.begin_at = now;
         match error {
             LogError::LostSuffix { end, .. } if !planted(Bug::LostSuffixIgnored) => {
-                let (position, change) = (applied.last().position, LogChange::Shorter { end });
+                let (position, change) = (self.furthest(applied), LogChange::Shorter { end });
                 return Err(ReadError::LogChanged { position, change });
             }
             LogError::Trimmed { first } => {
@@ -476,7 +506,11 @@ impl LogReader {
                     return Ok(());
                 }
             }
-            LogError::LostSuffix { .. } | LogError::Unavailable { .. } | LogError::UnknownOutcome => {}
+            // Streams end with the first two alone.
+            LogError::LostSuffix { .. }
+            | LogError::Unavailable { .. }
+            | LogError::UnknownOutcome
+            | LogError::BarrierNeeded => {}
         }
         if let Some(broken) = began {
             if broken.ends_at.is_none() {

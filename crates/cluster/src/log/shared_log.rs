@@ -47,7 +47,7 @@ pub enum LogAnswer {
     End {
         /// Which question.
         id: EndId,
-        /// [`LogError::Unavailable`] if the log did not answer.
+        /// [`LogError::Unavailable`] if the log did not answer, [`LogError::BarrierNeeded`] from a log that never does.
         result: Result<LogPosition, LogError>,
     },
     /// To a trim.
@@ -77,6 +77,8 @@ pub enum LogError {
         /// Where it ends now.
         end: LogPosition,
     },
+    /// The log does not tell its end, as its replicas agree on it: whoever needs it appends a message, and waits until it comes.
+    BarrierNeeded,
     /// The log cannot be reached, has no leader, or refuses.
     Unavailable {
         /// What it says, or what the network says.
@@ -117,9 +119,9 @@ pub enum LogError {
 /// - etcd: all messages are versions of one key. `append` is a put, whose revision is the position; `read_from` a watch, with
 ///   reads of what lies before it, after a linearizable read of the key, whose newest version is the end; `trim` compacts; `end` is that
 ///   linearizable read.
-/// - NATS JetStream: the position is the sequence of the stream; `read_from` is an ordered consumer, `trim` a purge up
-///   to a sequence. It has no linearizable read: its `end` is answered by an error of its own, and nodes append a barrier and
-///   wait for it.
+/// - NATS JetStream: the position is the sequence of the stream; `read_from` is a consumer, with reads by number of what lies
+///   before it, `trim` a purge up to a sequence. It has no linearizable read: its `end` is answered by
+///   [`LogError::BarrierNeeded`], and nodes append a barrier and wait for it.
 pub trait SharedLog {
     /// Asks for `message` to be appended; at most [`crate::record::message::MESSAGE_BYTES_MAX`] bytes. No append of this
     /// connection had the number `id` before.
@@ -149,6 +151,33 @@ pub trait SharedLog {
     fn next_message(&mut self) -> Result<Option<LogMessage>, LogError>;
 }
 
+/// So that a node has one of whichever engine.
+impl<L: SharedLog + ?Sized> SharedLog for Box<L> {
+    fn append(&mut self, id: AppendId, message: Arc<[u8]>) {
+        (**self).append(id, message);
+    }
+
+    fn end(&mut self, id: EndId) {
+        (**self).end(id);
+    }
+
+    fn trim(&mut self, first: LogPosition) {
+        (**self).trim(first);
+    }
+
+    fn next_answer(&mut self) -> Option<LogAnswer> {
+        (**self).next_answer()
+    }
+
+    fn read_from(&mut self, first: LogPosition, seen: LogPosition) {
+        (**self).read_from(first, seen);
+    }
+
+    fn next_message(&mut self) -> Result<Option<LogMessage>, LogError> {
+        (**self).next_message()
+    }
+}
+
 impl fmt::Display for LogError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -157,6 +186,7 @@ impl fmt::Display for LogError {
             Self::LostSuffix { position, end } => {
                 write!(f, "the log ends at position {end}, and had reached {position}")
             }
+            Self::BarrierNeeded => f.write_str("the log does not tell its end: a barrier is needed"),
             Self::Unavailable { reason } => write!(f, "the log is unavailable: {reason}"),
         }
     }

@@ -6,7 +6,7 @@
 //!        node-0/      to be moved to the machine of node 0, and so on
 //!            cluster.toml, node.toml
 //!            ca.pem, node.pem, node.key
-//!            etcd-root.pem, etcd-client.pem, etcd-client.key, etcd-password     what the log's members demand
+//!            etcd-root.pem, etcd-client.pem, etcd-client.key, etcd-password     what the log's servers demand; or nats-...
 //! ```
 //!
 //! Everything appears together, or nothing does; nothing is overwritten. Folders, keys and passwords can be read by their owner
@@ -14,17 +14,17 @@
 
 use crate::certification::certifier::CertifierLimits;
 use crate::key_hash::graph_salt::GraphSalt;
-use crate::log::etcd::options::{EtcdClientCertificate, EtcdTls};
 use crate::record_id::NodeId;
 use crate::running::authority::{Authority, SignedCertificate};
 use crate::running::description::{
     CLUSTER_FILE, COPIES_DEFAULT, ClusterDescription, FirstMember, PARTITIONS_DEFAULT, check_address,
 };
-use crate::running::etcd_access::{EtcdAccess, EtcdPasswordFile, split};
+use crate::running::log_access::LogAccess;
 use crate::running::new_folder::{FileSecrecy, NewFolder, write_file};
 use crate::running::node_description::{
     AUTHORITY_FILE, CERTIFICATE_FILE, KEY_FILE, NODE_FILE, NodeDescription,
 };
+use crate::running::server_files::split;
 use crate::transport::tcp::identity::{IdentityFiles, NodeIdentity};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::partition::PartitionCount;
@@ -37,11 +37,6 @@ use std::path::{Path, PathBuf};
 
 /// The key of the CA, beside the folders of nodes.
 pub const AUTHORITY_KEY_FILE: &str = "ca.key";
-
-const ETCD_ROOT_FILE: &str = "etcd-root.pem";
-const ETCD_CERTIFICATE_FILE: &str = "etcd-client.pem";
-const ETCD_KEY_FILE: &str = "etcd-client.key";
-const ETCD_PASSWORD_FILE: &str = "etcd-password";
 
 /// The most bytes of a file in PEM, or of a password.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -60,7 +55,7 @@ pub struct NewCluster {
     /// How much is remembered of transactions, for good.
     pub limits: CertifierLimits,
     /// Where its log is. Files that it names are copied into the folder of each node.
-    pub log: EtcdAccess,
+    pub log: LogAccess,
 }
 
 /// A cluster that was created.
@@ -77,14 +72,14 @@ pub struct CreatedCluster {
 impl NewCluster {
     /// Of nodes at `nodes`, with a log at `log`: 64 partitions in two copies.
     #[must_use]
-    pub fn new(name: impl Into<String>, nodes: Vec<String>, log: EtcdAccess) -> Self {
+    pub fn new(name: impl Into<String>, nodes: Vec<String>, log: impl Into<LogAccess>) -> Self {
         Self {
             name: name.into(),
             nodes,
             partitions: PARTITIONS_DEFAULT,
             copies: COPIES_DEFAULT,
             limits: CertifierLimits::default(),
-            log,
+            log: log.into(),
         }
     }
 
@@ -129,7 +124,7 @@ impl NewCluster {
         };
         description.check()?;
         // Refuses what no log is opened with.
-        self.log.options(description.log_key())?.check()?;
+        self.log.check(description.log_key())?;
         Ok(description)
     }
 }
@@ -139,14 +134,14 @@ impl NewCluster {
 ///
 /// Only a young cluster takes it. A new node has no checkpoint, so it reads the log from the first message; the others trim that
 /// once all of them have it in their checkpoints, a minute or so after it was written. From then on the start of the new node
-/// fails with `io`: the log begins too late for it. Nothing copies a checkpoint from another node yet.
+/// fails with `io`: the log begins too late for it, and only members copy from others.
 ///
 /// # Errors
 /// `invalid` if something is in `folder`, `node` is one of those that the cluster was created with, or a file cannot be used;
 /// `not_found`, `io`. Nothing is left in `folder` then.
 pub fn add_node(authority: &Path, like: &Path, node: NodeId, address: &str, folder: &Path) -> Result<()> {
     check_address(address)?;
-    let (description, log) = (ClusterDescription::read(like)?, NodeDescription::read(like)?.etcd);
+    let (description, log) = (ClusterDescription::read(like)?, NodeDescription::read(like)?.log);
     if description.address(node).is_some() {
         return Err(Error::invalid(format!(
             "the cluster was created with node {}: choose a number that no node has or ever had",
@@ -213,7 +208,7 @@ struct NodeFolder<'a> {
     description: &'a ClusterDescription,
     /// The certificate of the CA.
     authority: &'a str,
-    log: &'a EtcdAccess,
+    log: &'a LogAccess,
 }
 
 impl NodeFolder<'_> {
@@ -242,28 +237,10 @@ impl NodeFolder<'_> {
     }
 
     /// Copies the files that the access to the log names; it as the folder has it.
-    fn copy_log_files(&self, folder: &Path) -> Result<EtcdAccess> {
-        let copy = |from: &Path, name: &str, secrecy| -> Result<PathBuf> {
+    fn copy_log_files(&self, folder: &Path) -> Result<LogAccess> {
+        self.log.copied(&|from: &Path, name: &str, secrecy| {
             write_file(folder, name, read_text(from)?.as_bytes(), secrecy)?;
             Ok(PathBuf::from(name))
-        };
-        let client = |client: &EtcdClientCertificate| -> Result<EtcdClientCertificate> {
-            let certificate = copy(&client.certificate, ETCD_CERTIFICATE_FILE, FileSecrecy::Readable)?;
-            let key = copy(&client.key, ETCD_KEY_FILE, FileSecrecy::Secret)?;
-            Ok(EtcdClientCertificate { certificate, key })
-        };
-        let tls = |tls: &EtcdTls| -> Result<EtcdTls> {
-            let root = copy(&tls.root, ETCD_ROOT_FILE, FileSecrecy::Readable)?;
-            Ok(EtcdTls { root, client: tls.client.as_ref().map(client).transpose()? })
-        };
-        let login = |login: &EtcdPasswordFile| -> Result<EtcdPasswordFile> {
-            let password_file = copy(&login.password_file, ETCD_PASSWORD_FILE, FileSecrecy::Secret)?;
-            Ok(EtcdPasswordFile { password_file, ..login.clone() })
-        };
-        Ok(EtcdAccess {
-            tls: self.log.tls.as_ref().map(tls).transpose()?,
-            login: self.log.login.as_ref().map(login).transpose()?,
-            ..self.log.clone()
         })
     }
 }

@@ -1,34 +1,17 @@
 //! Members that are killed, stopped, restored or not there.
 
+use crate::acknowledged::check_survival;
 use crate::members::{Clusters, MemberOptions, Members};
 use crate::test_log::{TestLog, assert_unavailable, pass, shown, wait_until};
 use evergraph_cluster::log::etcd::options::EtcdOptions;
-use evergraph_cluster::log::shared_log::{LogAnswer, LogError, SharedLog as _};
+use evergraph_cluster::log::shared_log::{LogError, SharedLog as _};
 use evergraph_cluster::log_position::LogPosition;
 use evergraph_storage::io::clock::{Clock as _, SystemClock};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// How much later than its time limit an answer may come on a busy machine.
 const LATENESS_MAX: Duration = Duration::from_secs(10);
-
-/// Reads everything up to `last`, beginning a stream again where the one before ended, behind `read`.
-fn read_on(log: &mut TestLog, read: &mut Vec<(LogPosition, String)>, last: LogPosition) {
-    wait_until("everything is read", || {
-        let seen = read.last().map_or(LogPosition::START, |message| message.0);
-        if seen >= last {
-            return true;
-        }
-        log.log.read_from(seen.next(), seen);
-        while let Ok(message) = log.message() {
-            read.push(shown(&message));
-            if message.position >= last {
-                break;
-            }
-        }
-        false
-    });
-}
 
 #[test]
 fn a_stream_ends_with_its_member_and_the_next_one_misses_nothing() {
@@ -55,7 +38,7 @@ fn a_stream_ends_with_its_member_and_the_next_one_misses_nothing() {
         let text = format!("message {number}");
         expected.push((writer.append_surely(&text), text));
     }
-    read_on(&mut reader, &mut read, expected[39].0);
+    reader.read_on(&mut read, expected[39].0);
     // An append whose member was the leader may be in the log twice, under positions of its own.
     let acknowledged: BTreeMap<_, _> = expected.into_iter().collect();
     let found: BTreeMap<_, _> = read.iter().cloned().collect();
@@ -66,51 +49,8 @@ fn a_stream_ends_with_its_member_and_the_next_one_misses_nothing() {
 #[test]
 fn what_is_acknowledged_survives_the_leader_and_the_rest_may() {
     let Some(mut members) = Members::start(3) else { return };
-    let mut log = members.log();
-    let mut acknowledged = BTreeMap::new();
-    let (mut texts, mut unknown) = (BTreeMap::new(), BTreeSet::new());
-    let mut under_way = 0;
-    for number in 0..400 {
-        while under_way >= 16 {
-            let LogAnswer::Append { id, result } = log.answer() else { panic!("only appends") };
-            under_way -= 1;
-            let text: String = texts.remove(&id).expect("each is answered once");
-            match result {
-                Ok(position) => {
-                    acknowledged.insert(position, text);
-                }
-                Err(LogError::UnknownOutcome) => {
-                    unknown.insert(text);
-                }
-                // It is not in the log, and the test does not send it again. Meanwhile another leader is elected.
-                Err(LogError::Unavailable { .. }) => pass(Duration::from_millis(20)),
-                Err(other) => panic!("{other}"),
-            }
-        }
-        if number == 100 {
-            members.kill(members.leader());
-        }
-        let text = format!("message {number}");
-        texts.insert(log.begin_append(&text), text);
-        under_way += 1;
-    }
-    while under_way > 0 {
-        if let LogAnswer::Append { id, result: Ok(position) } = log.answer() {
-            acknowledged.insert(position, texts.remove(&id).expect("each is answered once"));
-        }
-        under_way -= 1;
-    }
-    let last = log.append_surely("last");
-    let (mut reader, mut read) = (members.log(), Vec::new());
-    read_on(&mut reader, &mut read, last);
-    let found: BTreeMap<_, _> = read.into_iter().collect();
-    for (position, text) in &acknowledged {
-        assert_eq!(found.get(position), Some(text), "at {position}");
-    }
-    let expected: BTreeSet<&String> = acknowledged.values().chain(&unknown).chain(texts.values()).collect();
-    let strange = found.values().filter(|text| *text != "last" && !expected.contains(text));
-    assert_eq!(strange.collect::<Vec<_>>(), [""; 0], "what was refused is not in the log");
-    assert!(acknowledged.len() >= 100, "{} of 400", acknowledged.len());
+    let (mut log, mut reader) = (members.log(), members.log());
+    check_survival(&mut log, &mut reader, || members.kill(members.leader()));
 }
 
 #[test]
@@ -130,13 +70,13 @@ fn a_member_that_is_stopped_holds_nobody_up_for_longer_than_the_time_limit() {
     assert!(clock.now() < limit + limit + LATENESS_MAX, "{:?}", clock.now());
     // Others take its place, whether it led or not.
     let after = log.append_surely("after");
-    read_on(&mut log, &mut read, after);
+    log.read_on(&mut read, after);
     assert_eq!(read.last(), Some(&(after, "after".to_owned())));
     members.resume(1);
     // What it had in its socket may come now, at a position behind everything.
     pass(Duration::from_millis(500));
     let last = log.append_surely("last");
-    read_on(&mut log, &mut read, last);
+    log.read_on(&mut read, last);
     assert!(read.is_sorted_by(|one, next| one.0 < next.0), "{read:?}");
     assert!(read.iter().filter(|(_, text)| text == "meanwhile").count() <= 1, "{read:?}");
 }
@@ -162,7 +102,7 @@ fn without_a_majority_appends_are_answered_and_may_happen_later() {
     members.start_again(1);
     let after = log.append_surely("after");
     let mut read = Vec::new();
-    read_on(&mut log, &mut read, after);
+    log.read_on(&mut read, after);
     assert_eq!(read.first().map(|(_, text)| text.as_str()), Some("before"));
 }
 

@@ -1,6 +1,9 @@
 //! Members of etcd of one test's own: made, started, killed, stopped, started again, and removed when the test is over.
 
-use crate::etcd::{self, RunningMember};
+use crate::etcd;
+use crate::folders::copy_folder;
+use crate::free_ports::free_ports;
+use crate::guarded_process::GuardedProcess;
 use crate::http;
 use crate::skips::skip;
 use crate::test_log::{TestLog, wait_until};
@@ -45,7 +48,7 @@ struct Member {
     port: u16,
     folder: PathBuf,
     arguments: Vec<String>,
-    running: Option<RunningMember>,
+    running: Option<GuardedProcess>,
 }
 
 impl Members {
@@ -74,7 +77,7 @@ impl Members {
 
     fn on_free_ports(options: &MemberOptions<'_>, program: &Path) -> Self {
         let folder = tempfile::Builder::new().prefix("evergraph-etcd-").tempdir().unwrap();
-        let ports = etcd::free_ports(2 * options.count);
+        let ports = free_ports(2 * options.count);
         let (clients, peers) = ports.split_at(options.count);
         let peer_url = |at: usize| format!("http://127.0.0.1:{}", peers[at]);
         let named = |at: usize| format!("m{at}={}", peer_url(at));
@@ -209,7 +212,7 @@ impl Member {
     }
 
     fn run(&mut self, program: &Path) {
-        self.running = Some(RunningMember::start(program, &self.arguments, &self.log_path()));
+        self.running = Some(etcd::run_member(program, &self.arguments, &self.log_path()));
     }
 
     fn kill(&mut self) {
@@ -219,18 +222,5 @@ impl Member {
     fn signal(&self, signal: Signal) {
         let running = self.running.as_ref().expect("it runs");
         kill_process(Pid::from_child(&running.process), signal).unwrap();
-    }
-}
-
-fn copy_folder(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy_folder(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! Node: a packer, a reader and a certifier on a log of etcd, as one thread of a node drives them.
+//! Node: a packer, a reader and a certifier on a log of etcd or another engine, as one thread of a node drives them.
 
 use crate::model::{AppliedMessage, Model};
 use crate::test_log::waker;
@@ -10,7 +10,7 @@ use evergraph_cluster::log::etcd::etcd_log::EtcdLog;
 use evergraph_cluster::log::etcd::options::EtcdOptions;
 use evergraph_cluster::log::packer::{Packer, PackerLimits};
 use evergraph_cluster::log::reader::{LogReader, ReadEvent};
-use evergraph_cluster::log::shared_log::{LogAnswer, SharedLog as _};
+use evergraph_cluster::log::shared_log::{LogAnswer, SharedLog};
 use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::record::body::{Record, RecordBody};
 use evergraph_cluster::record::payload::{Destination, Payload};
@@ -21,10 +21,10 @@ use std::time::Duration;
 const SALT: GraphSalt = GraphSalt(*b"salt of a graph.");
 
 /// A node, which applies what it reads and trims nothing by itself.
-pub struct Node {
+pub struct Node<L = EtcdLog> {
     pub author: Author,
     records: u64,
-    log: EtcdLog,
+    log: L,
     packer: Packer,
     reader: LogReader,
     certifier: Certifier,
@@ -36,11 +36,18 @@ pub struct Node {
 
 impl Node {
     pub fn new(number: u16, options: EtcdOptions) -> Self {
+        Self::on(number, EtcdLog::open(options, waker()).unwrap())
+    }
+}
+
+impl<L: SharedLog> Node<L> {
+    /// One whose log wakes this thread.
+    pub fn on(number: u16, log: L) -> Self {
         let author = Author { node: NodeId(number), incarnation: 0 };
         Self {
             author,
             records: 0,
-            log: EtcdLog::open(options, waker()).unwrap(),
+            log,
             packer: Packer::new(author, PackerLimits::default()),
             reader: LogReader::new(SALT),
             certifier: Certifier::new(SALT, CertifierLimits::default(), SeenLog::START),

@@ -5,7 +5,8 @@ use crate::http;
 use crate::members::{Clusters, MemberOptions, Members};
 use crate::test_log::{TestLog, assert_unavailable, pass, wait_until, waker};
 use evergraph_cluster::log::etcd::etcd_log::EtcdLog;
-use evergraph_cluster::log::etcd::options::{EtcdClientCertificate, EtcdLogin, EtcdOptions, EtcdTls};
+use evergraph_cluster::log::etcd::options::{EtcdLogin, EtcdOptions};
+use evergraph_cluster::log::server_access::{LogClientCertificate, LogTls};
 use evergraph_cluster::log_position::LogPosition;
 use evergraph_graph::error::ErrorKind;
 use std::fs;
@@ -13,8 +14,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-fn shown_certificate(files: &SignedFiles) -> Option<EtcdClientCertificate> {
-    Some(EtcdClientCertificate { certificate: files.certificate.clone(), key: files.key.clone() })
+fn shown_certificate(files: &SignedFiles) -> Option<LogClientCertificate> {
+    Some(LogClientCertificate { certificate: files.certificate.clone(), key: files.key.clone() })
 }
 
 #[test]
@@ -31,8 +32,8 @@ fn a_member_with_tls_is_trusted_by_its_root_and_trusts_clients_by_theirs() {
     ];
     let options = MemberOptions { count: 1, clusters: Clusters::One, scheme: "https", flags: &flags };
     let Some(members) = Members::start_with(&options) else { return };
-    let with = |root: PathBuf, client: Option<EtcdClientCertificate>| EtcdOptions {
-        tls: Some(EtcdTls { root, client }),
+    let with = |root: PathBuf, client: Option<LogClientCertificate>| EtcdOptions {
+        tls: Some(LogTls { root, client }),
         ..members.options(&[])
     };
     let mut log = TestLog::open(with(root_file.clone(), shown_certificate(&client)));
@@ -63,8 +64,8 @@ fn files_of_certificates_that_cannot_be_used_are_named() {
     let (root, stranger) = (Root::new("root of a test"), Root::new("another root"));
     let root_file = root.write(folder.path(), "root");
     let (client, other) = (root.sign(folder.path(), "client"), stranger.sign(folder.path(), "other"));
-    let open = |root: PathBuf, client: Option<EtcdClientCertificate>| {
-        let tls = Some(EtcdTls { root, client });
+    let open = |root: PathBuf, client: Option<LogClientCertificate>| {
+        let tls = Some(LogTls { root, client });
         let options = EtcdOptions::new(vec!["https://127.0.0.1:1".parse().unwrap()], "log");
         EtcdLog::open(EtcdOptions { tls, ..options }, waker())
     };
@@ -74,7 +75,7 @@ fn files_of_certificates_that_cannot_be_used_are_named() {
     assert!(missing.to_string().contains("nowhere.pem"), "{missing}");
     let empty = open(client.key.clone(), None).unwrap_err().to_string();
     assert!(empty.contains("holds no root certificate"), "{empty}");
-    let mixed = EtcdClientCertificate { certificate: client.certificate.clone(), key: other.key };
+    let mixed = LogClientCertificate { certificate: client.certificate.clone(), key: other.key };
     let mixed = open(root_file.clone(), Some(mixed)).unwrap_err().to_string();
     assert!(mixed.contains("is not of the key"), "{mixed}");
     fs::set_permissions(&client.key, fs::Permissions::from_mode(0o644)).unwrap();

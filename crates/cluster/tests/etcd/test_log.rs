@@ -1,4 +1,4 @@
-//! Test log: a log on etcd whose answers and messages a test waits for.
+//! Test log: a log on etcd, or another engine, whose answers and messages a test waits for.
 
 use evergraph_cluster::log::etcd::etcd_log::EtcdLog;
 use evergraph_cluster::log::etcd::options::EtcdOptions;
@@ -48,15 +48,22 @@ pub fn pass(time: Duration) {
 }
 
 /// A log, as a test uses it.
-pub struct TestLog {
-    pub log: EtcdLog,
+pub struct TestLog<L = EtcdLog> {
+    pub log: L,
     appends: u64,
     ends: u64,
 }
 
 impl TestLog {
     pub fn open(options: EtcdOptions) -> Self {
-        Self { log: EtcdLog::open(options, waker()).unwrap(), appends: 0, ends: 0 }
+        Self::of(EtcdLog::open(options, waker()).unwrap())
+    }
+}
+
+impl<L: SharedLog> TestLog<L> {
+    /// A log that wakes this thread.
+    pub fn of(log: L) -> Self {
+        Self { log, appends: 0, ends: 0 }
     }
 
     /// Begins to append, without waiting.
@@ -127,6 +134,24 @@ impl TestLog {
             next.is_some()
         });
         next.unwrap()
+    }
+
+    /// Reads everything up to `last`, beginning a stream again where the one before ended, behind `read`.
+    pub fn read_on(&mut self, read: &mut Vec<(LogPosition, String)>, last: LogPosition) {
+        wait_until("everything is read", || {
+            let seen = read.last().map_or(LogPosition::START, |message| message.0);
+            if seen >= last {
+                return true;
+            }
+            self.log.read_from(seen.next(), seen);
+            while let Ok(message) = self.message() {
+                read.push(shown(&message));
+                if message.position >= last {
+                    break;
+                }
+            }
+            false
+        });
     }
 
     /// The next messages: position and text.

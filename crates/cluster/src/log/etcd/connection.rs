@@ -7,11 +7,11 @@
 //! The calls of gRPC are tonic's; the connection below them is ours, so that it is known of every request whether it
 //! went out. HTTP/2's own pings are not used: etcd takes more than one in five seconds for an attack.
 
+use crate::log::channel::LogServers;
 use crate::log::etcd::connection_error::SendError;
-use crate::log::etcd::etcd_cluster::EtcdCluster;
+use crate::log::etcd::etcd_cluster::{ALPN, EtcdCluster};
 use crate::log::etcd::failure::{has_no_users, reason_of, with_causes};
 use crate::log::etcd::options::{EtcdEndpoint, EtcdLogin};
-use crate::log::etcd::tls::ALPN;
 use crate::log::etcd::wire::{
     AUTHENTICATE, AuthenticateRequest, AuthenticateResponse, REQUIRE_LEADER, RESPONSE_BYTES_MAX, STATUS,
     StatusRequest, StatusResponse, TOKEN,
@@ -159,6 +159,27 @@ impl Connection {
             .map_err(|_| failed("etcd answered with a token that cannot be sent".to_owned()))?;
         token.set_sensitive(true);
         Ok(Some(token))
+    }
+}
+
+impl LogServers for EtcdCluster {
+    type Endpoint = EtcdEndpoint;
+    type Connection = Connection;
+
+    fn endpoints(&self) -> &[EtcdEndpoint] {
+        self.endpoints()
+    }
+
+    fn time_limit(&self) -> Duration {
+        self.time_limit()
+    }
+
+    async fn connect(&self, endpoint: &EtcdEndpoint) -> Result<Connection, String> {
+        Connection::open(self, endpoint).await
+    }
+
+    fn is_unusable(connection: &Connection) -> bool {
+        connection.is_unusable()
     }
 }
 

@@ -1,8 +1,8 @@
 //! Cluster: what every connection of a log shares: the members, the key, how to reach them, and which cluster it is.
 
 use crate::log::etcd::options::{EtcdEndpoint, EtcdLogin, EtcdOptions};
-use crate::log::etcd::tls;
 use crate::log::etcd::wire::StatusResponse;
+use crate::log::tls;
 use crate::planted::{Bug, planted};
 use bytes::Bytes;
 use evergraph_graph::error::Result;
@@ -13,6 +13,9 @@ use std::time::Duration;
 
 /// The oldest version that tells on demand that it lives: see `WatchProgressRequest`.
 const VERSION_MIN: (u32, u32) = (3, 4);
+
+/// HTTP/2, as servers of gRPC call it in TLS.
+pub(super) const ALPN: &[u8] = b"h2";
 
 /// A cluster of etcd, as one log uses it.
 ///
@@ -36,7 +39,7 @@ impl EtcdCluster {
     /// `invalid`, `not_found` or `io`, by what is wrong with the options or their files.
     pub(super) fn new(options: EtcdOptions) -> Result<Self> {
         options.check()?;
-        let tls = options.tls.as_ref().map(tls::client_config).transpose()?;
+        let tls = options.tls.as_ref().map(|tls| tls::client_config(tls, Some(ALPN))).transpose()?;
         let EtcdOptions { endpoints, key, login, time_limit, .. } = options;
         Ok(Self { endpoints, key: key.into(), tls, login, time_limit, id: Mutex::new(None) })
     }

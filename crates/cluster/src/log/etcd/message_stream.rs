@@ -12,9 +12,9 @@
 //! so its watch begins nowhere in the future. A stream never goes on elsewhere: it ends, and the next one asks the next
 //! member.
 
+use crate::log::channel::Channel;
 use crate::log::etcd::backlog::read_backlog;
 use crate::log::etcd::catch_up::CatchUp;
-use crate::log::etcd::channel::Channel;
 use crate::log::etcd::connection::Connection;
 use crate::log::etcd::etcd_cluster::EtcdCluster;
 use crate::log::etcd::failure::{CallFailure, FailureKind};
@@ -23,13 +23,12 @@ use crate::log::etcd::requests::{end_of, end_question};
 use crate::log::etcd::watch::{Watch, WatchStart};
 use crate::log::etcd::watch_order::WatchOrder;
 use crate::log::etcd::wire::{KeyValue, RANGE, RangeResponse};
-use crate::log::shared_log::{LogError, LogMessage};
+use crate::log::server_log::MessageSender;
+use crate::log::shared_log::LogError;
 use crate::log_position::LogPosition;
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::task::Waker;
 use std::time::Duration;
-use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
 /// How often the cluster is asked for an end that seems to lie before what was read. Before 3.4.42 a leader that was
@@ -39,21 +38,16 @@ const END_QUESTIONS: usize = 4;
 /// Between two of these questions.
 const END_QUESTION_WAIT: Duration = Duration::from_millis(300);
 
-/// What a stream gives: messages, then the error that ends it.
-pub(super) type StreamItem = Result<LogMessage, LogError>;
-
 /// A stream, as a task.
 pub(super) struct MessageStream {
     pub(super) cluster: Arc<EtcdCluster>,
-    pub(super) channel: Arc<Channel>,
+    pub(super) channel: Arc<Channel<EtcdCluster>>,
     /// Where it begins.
     pub(super) first: LogPosition,
     /// What was read of the log before.
     pub(super) seen: LogPosition,
     /// Where messages go. It is closed when nobody reads any more.
-    pub(super) items: mpsc::Sender<StreamItem>,
-    /// Wakes whoever reads.
-    pub(super) waker: Waker,
+    pub(super) sender: MessageSender,
 }
 
 impl MessageStream {
@@ -64,9 +58,9 @@ impl MessageStream {
                 let Err(error) = ended;
                 error
             }
-            () = self.items.closed() => return,
+            () = self.sender.closed() => return,
         };
-        self.give(Err(error)).await;
+        self.sender.give(Err(error)).await;
     }
 
     async fn read(&self) -> Result<Infallible, LogError> {
@@ -101,7 +95,7 @@ impl MessageStream {
         let (mut watch, mut order) = self.begin(connection).await?;
         loop {
             for message in order.take(watch.response().await?)? {
-                self.give(Ok(message)).await;
+                self.sender.give(Ok(message)).await;
             }
         }
     }
@@ -190,16 +184,9 @@ impl MessageStream {
     async fn give_versions(&self, order: &mut WatchOrder, versions: Vec<KeyValue>) -> Result<(), LogError> {
         for version in versions {
             if let Some(message) = order.put(version)? {
-                self.give(Ok(message)).await;
+                self.sender.give(Ok(message)).await;
             }
         }
         Ok(())
-    }
-
-    /// Waits for room. If nobody reads any more, `run` ends.
-    async fn give(&self, item: StreamItem) {
-        if self.items.send(item).await.is_ok() {
-            self.waker.wake_by_ref();
-        }
     }
 }

@@ -15,10 +15,8 @@
 //! etcd keeps what it has not compacted in memory and in a file with a quota, so that it is set up for a log:
 //! `--snapshot-count 2000`, and `--quota-backend-bytes` for what nodes may leave untrimmed.
 
-mod answer_queue;
 mod backlog;
 mod catch_up;
-mod channel;
 mod connection;
 mod connection_error;
 mod etcd_cluster;
@@ -28,7 +26,6 @@ mod key_version;
 mod message_stream;
 pub mod options;
 mod requests;
-mod tls;
 mod watch;
 mod watch_order;
 mod wire;

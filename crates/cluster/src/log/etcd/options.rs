@@ -1,10 +1,9 @@
 //! Options of a log on etcd: its members, its key, certificates, a log-in and a time limit.
 
+use crate::log::server_access::{CleartextLogin, LogTls, is_loopback};
 use evergraph_graph::error::{Error, Result};
 use http::Uri;
 use std::fmt;
-use std::net::IpAddr;
-use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -35,7 +34,7 @@ pub struct EtcdOptions {
     /// The key whose versions are the messages.
     pub key: String,
     /// Certificates, with endpoints that begin with `https` and only with those.
-    pub tls: Option<EtcdTls>,
+    pub tls: Option<LogTls>,
     /// A user of etcd, where it demands one. It reads and writes the key; since a fix of March 2026 (3.4.42) trims need the
     /// role `root`. Endpoints have TLS then, or are this machine's: see [`EtcdLogin::cleartext`].
     pub login: Option<EtcdLogin>,
@@ -53,24 +52,6 @@ pub struct EtcdEndpoint {
     port: u16,
 }
 
-/// Files of certificates, in PEM.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct EtcdTls {
-    /// The roots of the members' certificates.
-    pub root: PathBuf,
-    /// What this client shows of itself, where etcd demands it (`--client-cert-auth`).
-    pub client: Option<EtcdClientCertificate>,
-}
-
-/// The certificate of a client of etcd.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct EtcdClientCertificate {
-    /// The certificate, and those between it and its root.
-    pub certificate: PathBuf,
-    /// Its key, which nobody else may read.
-    pub key: PathBuf,
-}
-
 /// A user of etcd.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EtcdLogin {
@@ -80,18 +61,6 @@ pub struct EtcdLogin {
     pub password: String,
     /// Whether the password may go over a network as it is. So does the token that etcd gives for it, with every request.
     pub cleartext: CleartextLogin,
-}
-
-/// Whether a password may be sent without TLS: on the way anybody can read it.
-///
-/// Source: call credentials of gRPC, which are never sent over a connection without security unless a program says so.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum CleartextLogin {
-    /// Only to this machine: to an address of the loopback, or to `localhost`.
-    #[default]
-    Loopback,
-    /// Anywhere: something else protects the network, as a tunnel does.
-    Anywhere,
 }
 
 impl EtcdLogin {
@@ -133,7 +102,7 @@ impl EtcdOptions {
         }
         if let Some(login) = &self.login
             && login.cleartext == CleartextLogin::Loopback
-            && let Some(endpoint) = self.endpoints.iter().find(|at| !at.is_tls() && !at.is_loopback())
+            && let Some(endpoint) = self.endpoints.iter().find(|at| !at.is_tls() && !is_loopback(&at.host))
         {
             let user = &login.user;
             return wrong(format!(
@@ -166,14 +135,6 @@ impl EtcdEndpoint {
     /// The port.
     pub(super) fn port(&self) -> u16 {
         self.port
-    }
-
-    /// Whether it is on this machine, by its address or as `localhost`, which no name server is asked for.
-    fn is_loopback(&self) -> bool {
-        match self.host.parse::<IpAddr>() {
-            Ok(address) => address.to_canonical().is_loopback(),
-            Err(_) => self.host.eq_ignore_ascii_case("localhost"),
-        }
     }
 
     /// Whether it is reached by TLS.
@@ -269,7 +230,7 @@ mod tests {
 
     #[test]
     fn options_that_cannot_work_are_refused() {
-        let tls = || Some(EtcdTls { root: "root.pem".into(), client: None });
+        let tls = || Some(LogTls { root: "root.pem".into(), client: None });
         options(&["http://a", "http://b"]).check().unwrap();
         EtcdOptions { tls: tls(), ..options(&["https://a"]) }.check().unwrap();
         let long = "k".repeat(KEY_BYTES_MAX + 1);
@@ -309,7 +270,7 @@ mod tests {
             assert!(!error.contains("horse"), "{error}");
             with(&[url], CleartextLogin::Anywhere).unwrap();
         }
-        let tls = Some(EtcdTls { root: "root.pem".into(), client: None });
+        let tls = Some(LogTls { root: "root.pem".into(), client: None });
         let login = Some(EtcdLogin::new("evergraph", "correct horse"));
         EtcdOptions { tls, login, ..options(&["https://10.0.0.1"]) }.check().unwrap();
     }

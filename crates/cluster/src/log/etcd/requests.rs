@@ -9,7 +9,7 @@
 //! An append goes out again only if it certainly did not go out before. What becomes of one that nobody answers is not
 //! known, nor of one for which etcd says that it is full: from then on appends do not go out until etcd has room again.
 
-use crate::log::etcd::channel::Channel;
+use crate::log::channel::Channel;
 use crate::log::etcd::etcd_cluster::EtcdCluster;
 use crate::log::etcd::failure::{CallFailure, FailureKind, has_no_room, no_room};
 use crate::log::etcd::wire::{
@@ -35,7 +35,7 @@ const CONNECTIONS_MAX: usize = 3;
 /// Any number of tasks ask at once, over one connection.
 pub(super) struct Requests {
     cluster: Arc<EtcdCluster>,
-    channel: Channel,
+    channel: Channel<EtcdCluster>,
     /// One compaction at a time.
     trimming: Semaphore,
     /// Whether etcd said that it is full, and took no append since. Publishes nothing else, so Relaxed.

@@ -525,6 +525,22 @@ fn planted_bugs_are_found() {
 }
 
 #[test]
+fn a_node_that_starts_before_what_its_partitions_saw_finds_that_the_log_was_restored() {
+    let seen = Node::of(&log_of(1..=40)).applied.last();
+    let start = |log: &MemoryLog| {
+        let mut node = Node::new();
+        node.reader.expect(seen);
+        node.read(0, &mut log.connect()).map(|()| node.numbers.len())
+    };
+    assert_eq!(start(&log_of(1..=40)), Ok(40));
+    assert_eq!(start(&log_of(1..=90)), Ok(90));
+    let changed = |change| Err(ReadError::LogChanged { position: seen.position, change });
+    assert_eq!(start(&log_of(1..=30)), changed(LogChange::Shorter { end: LogPosition(30) }));
+    // Others have taken the positions of those that were lost.
+    assert_eq!(start(&log_of((1..=30).chain(100..200))), changed(LogChange::Replaced));
+}
+
+#[test]
 fn a_log_that_fails_is_asked_again_a_little_later() {
     let (mut node, mut log) = (Node::new(), ScriptedLog::default());
     let unavailable = LogError::Unavailable { reason: "no leader".to_owned() };

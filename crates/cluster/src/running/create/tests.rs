@@ -1,7 +1,12 @@
 //! Tests of creating clusters: what is written, who may read it, and what is left when it fails.
 
 use super::*;
-use crate::log::etcd::options::CleartextLogin;
+#[cfg(feature = "nats")]
+use crate::log::nats::options::NatsSync;
+use crate::log::server_access::{CleartextLogin, LogClientCertificate, LogTls};
+use crate::running::etcd_access::{EtcdAccess, EtcdPasswordFile};
+#[cfg(feature = "nats")]
+use crate::running::nats_access::{NatsAccess, NatsLoginFile};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use tempfile::TempDir;
@@ -46,7 +51,7 @@ fn nodes_get_the_same_description_and_certificates_of_their_own() {
     for (number, node) in (0..).zip(&created.nodes) {
         assert_eq!(ClusterDescription::read(node).unwrap(), created.description);
         let own = NodeDescription::read(node).unwrap();
-        assert_eq!((own.node, &own.etcd), (NodeId(number), &access()));
+        assert_eq!((own.node, &own.log), (NodeId(number), &LogAccess::from(access())));
         let identity = identity(node).unwrap();
         assert_eq!((identity.cluster(), identity.node()), (created.description.id(), NodeId(number)));
         assert_eq!([CLUSTER_FILE, KEY_FILE].map(|name| mode(&node.join(name))), [0o600; 2]);
@@ -72,10 +77,10 @@ fn files_for_etcd_go_along() {
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
         path
     };
-    let client = EtcdClientCertificate { certificate: file("c.pem", 0o644), key: file("c.key", 0o600) };
+    let client = LogClientCertificate { certificate: file("c.pem", 0o644), key: file("c.key", 0o600) };
     let log = EtcdAccess {
         endpoints: vec!["https://etcd1".parse().unwrap()],
-        tls: Some(EtcdTls { root: file("root.pem", 0o644), client: Some(client) }),
+        tls: Some(LogTls { root: file("root.pem", 0o644), client: Some(client) }),
         login: Some(EtcdPasswordFile {
             user: "evergraph".to_owned(),
             password_file: file("password", 0o600),
@@ -83,18 +88,42 @@ fn files_for_etcd_go_along() {
         }),
         time_limit: None,
     };
-    let created = NewCluster { log, ..three() }.write(&folder).unwrap();
+    let created = NewCluster { log: log.into(), ..three() }.write(&folder).unwrap();
     let node = &created.nodes[1];
-    let own = NodeDescription::read(node).unwrap().etcd;
+    let LogAccess::Etcd(own) = NodeDescription::read(node).unwrap().log else { panic!("it is on etcd") };
     let tls = own.tls.unwrap();
     let client = tls.client.unwrap();
-    assert_eq!(tls.root, node.join(ETCD_ROOT_FILE));
+    assert_eq!(tls.root, node.join("etcd-root.pem"));
     assert_eq!(fs::read_to_string(&client.certificate).unwrap(), "this is c.pem");
     assert_eq!(
         (fs::read_to_string(&client.key).unwrap(), mode(&client.key)),
         ("this is c.key".into(), 0o600)
     );
     assert_eq!(mode(&own.login.unwrap().password_file), 0o600);
+}
+
+#[cfg(feature = "nats")]
+#[test]
+fn a_cluster_on_nats_has_its_files_and_says_where_servers_are_asked() {
+    let (home, folder) = home();
+    let credentials = home.path().join("user.creds");
+    fs::write(&credentials, "a seed").unwrap();
+    fs::set_permissions(&credentials, fs::Permissions::from_mode(0o600)).unwrap();
+    let servers = vec!["nats://a".parse().unwrap(), "nats://b".parse().unwrap()];
+    let access = |sync| NatsAccess {
+        login: Some(NatsLoginFile::Credentials(credentials.clone())),
+        ..NatsAccess::new(servers.clone(), sync)
+    };
+    let unknown = access(NatsSync::Monitored(Vec::new()));
+    let error = NewCluster { log: unknown.into(), ..three() }.write(&folder).map(drop).unwrap_err();
+    assert!(error.to_string().contains("`sync_interval: always`"), "{error}");
+    let monitored = access(NatsSync::Monitored(vec!["http://a".parse().unwrap()]));
+    let created = NewCluster { log: monitored.clone().into(), ..three() }.write(&folder).unwrap();
+    let node = &created.nodes[2];
+    let LogAccess::Nats(own) = NodeDescription::read(node).unwrap().log else { panic!("it is on NATS") };
+    let copy = node.join("nats.creds");
+    assert_eq!((fs::read_to_string(&copy).unwrap().as_str(), mode(&copy)), ("a seed", 0o600));
+    assert_eq!(own, NatsAccess { login: Some(NatsLoginFile::Credentials(copy)), ..monitored });
 }
 
 #[test]
@@ -109,11 +138,11 @@ fn what_cannot_be_created_leaves_nothing() {
     refused(NewCluster { nodes: Vec::new(), ..three() }, "1 to 1000 nodes");
     refused(NewCluster { nodes: vec!["db1".into()], ..three() }, "host:port");
     refused(NewCluster { copies: 0, ..three() }, "copy");
-    refused(NewCluster { log: EtcdAccess::new(Vec::new()), ..three() }, "1 to 16 endpoints");
+    refused(NewCluster { log: EtcdAccess::new(Vec::new()).into(), ..three() }, "1 to 16 endpoints");
     // What is only found when the folder is half written.
-    let tls = EtcdTls { root: home.path().join("missing.pem"), client: None };
+    let tls = LogTls { root: home.path().join("missing.pem"), client: None };
     let log = EtcdAccess { tls: Some(tls), ..EtcdAccess::new(vec!["https://etcd1".parse().unwrap()]) };
-    refused(NewCluster { log, ..three() }, "missing.pem");
+    refused(NewCluster { log: log.into(), ..three() }, "missing.pem");
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! TLS to etcd: whom a client trusts, and the certificate that it shows. Versions 1.2 and 1.3, by rustls and ring.
+//! TLS to servers of a log: whom a client trusts, and the certificate that it shows. Versions 1.2 and 1.3, by rustls and ring.
 
-use crate::log::etcd::options::{EtcdClientCertificate, EtcdTls};
+use crate::log::server_access::{LogClientCertificate, LogTls};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
@@ -10,22 +10,19 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// HTTP/2, as servers of gRPC call it in TLS.
-pub(super) const ALPN: &[u8] = b"h2";
-
-/// Reads the files that `tls` names.
+/// Reads the files that `tls` names, for a protocol that is called `alpn` in TLS, if it has a name there.
 ///
 /// # Errors
 /// `invalid` for files without a certificate or key, a certificate that is not of its key, and a key that other users
 /// can read; `not_found`, `io`.
-pub(super) fn client_config(tls: &EtcdTls) -> Result<Arc<ClientConfig>> {
+pub(super) fn client_config(tls: &LogTls, alpn: Option<&[u8]>) -> Result<Arc<ClientConfig>> {
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| Error::invalid(format!("choose versions of TLS: {error}")))?
         .with_root_certificates(roots(&tls.root)?);
     let mut config = match &tls.client {
         None => builder.with_no_client_auth(),
-        Some(EtcdClientCertificate { certificate, key }) => {
+        Some(LogClientCertificate { certificate, key }) => {
             let chain = certificates(certificate, "certificate")?;
             check_mode(key)?;
             let private = PrivateKeyDer::from_pem_file(key).map_err(|error| unread(key, "key", error))?;
@@ -35,7 +32,7 @@ pub(super) fn client_config(tls: &EtcdTls) -> Result<Arc<ClientConfig>> {
             })?
         }
     };
-    config.alpn_protocols = vec![ALPN.to_vec()];
+    config.alpn_protocols = alpn.map(<[u8]>::to_vec).into_iter().collect();
     Ok(Arc::new(config))
 }
 

@@ -5,55 +5,80 @@
 //!             ^ used until it fails; then b, c, a, ..., each for a third of a request's time
 //! ```
 //!
-//! Requests may go to any member. A stream belongs to one, so it has a channel of its own: a slow stream does not hold
+//! Requests may go to any server. A stream belongs to one, so it has a channel of its own: a slow stream does not hold
 //! up requests, and a request that fails does not break a stream.
 
-use crate::log::etcd::connection::Connection;
-use crate::log::etcd::etcd_cluster::EtcdCluster;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
-/// How long nobody is asked after every member has failed: whoever waited meanwhile gets the same answer.
+/// How long nobody is asked after every server has failed: whoever waited meanwhile gets the same answer.
 const RETRY_WAIT: Duration = Duration::from_millis(100);
 
 /// In how many parts a request's time is split for attempts to connect.
 const ATTEMPTS_PER_REQUEST: u32 = 3;
 
-/// A way to the cluster.
+/// The servers of a log, as one node reaches them.
+pub(super) trait LogServers: Send + Sync + 'static {
+    /// Where a server is.
+    type Endpoint: fmt::Display + Sync;
+    /// A connection to one, which has found out that it can serve. What runs for it ends with the last clone.
+    type Connection: Clone + Send + Sync;
+
+    /// The servers, the preferred one first; at least one.
+    fn endpoints(&self) -> &[Self::Endpoint];
+
+    /// How long a request may take.
+    fn time_limit(&self) -> Duration;
+
+    /// Connects. It takes as long as the network does: the caller has a time limit.
+    ///
+    /// # Errors
+    /// What went wrong, for people.
+    fn connect(
+        &self,
+        endpoint: &Self::Endpoint,
+    ) -> impl Future<Output = Result<Self::Connection, String>> + Send;
+
+    /// Whether another connection is needed.
+    fn is_unusable(connection: &Self::Connection) -> bool;
+}
+
+/// A way to the servers.
 ///
 /// # Concurrency
 ///
 /// Any number of tasks ask for the connection. One of them connects, with the lock, and the others wait: each no longer
-/// than its own time limit. If the one that connects gives up, the next one goes on with the next member.
-pub(super) struct Channel {
-    cluster: Arc<EtcdCluster>,
-    state: Mutex<ChannelState>,
+/// than its own time limit. If the one that connects gives up, the next one goes on with the next server.
+pub(super) struct Channel<S: LogServers> {
+    servers: Arc<S>,
+    state: Mutex<ChannelState<S::Connection>>,
 }
 
-#[derive(Default)]
-struct ChannelState {
-    connection: Option<Connection>,
+struct ChannelState<C> {
+    connection: Option<C>,
     /// Which endpoint is tried next, round and round.
     next: usize,
-    /// When every member had failed last, and how.
+    /// When every server had failed last, and how.
     failed: Option<(Instant, String)>,
 }
 
-impl Channel {
+impl<S: LogServers> Channel<S> {
     /// A channel without a connection yet.
-    pub(super) fn new(cluster: Arc<EtcdCluster>) -> Self {
-        Self { cluster, state: Mutex::default() }
+    pub(super) fn new(servers: Arc<S>) -> Self {
+        let state = ChannelState { connection: None, next: 0, failed: None };
+        Self { servers, state: Mutex::new(state) }
     }
 
     /// A connection that has not failed, made if there is none.
     ///
     /// # Errors
-    /// What each member said.
-    pub(super) async fn connection(&self) -> Result<Connection, String> {
+    /// What each server said.
+    pub(super) async fn connection(&self) -> Result<S::Connection, String> {
         let mut state = self.state.lock().await;
-        if let Some(connection) = state.connection.as_ref().filter(|connection| !connection.is_unusable()) {
+        if let Some(connection) = state.connection.as_ref().filter(|connection| !S::is_unusable(connection)) {
             return Ok(connection.clone());
         }
         // What runs for it ends, unless requests are still under way.
@@ -61,14 +86,14 @@ impl Channel {
         if let Some((_, reason)) = state.failed.as_ref().filter(|(at, _)| at.elapsed() < RETRY_WAIT) {
             return Err(reason.clone());
         }
-        let endpoints = self.cluster.endpoints();
-        let attempt_limit = self.cluster.time_limit() / ATTEMPTS_PER_REQUEST;
+        let endpoints = self.servers.endpoints();
+        let attempt_limit = self.servers.time_limit() / ATTEMPTS_PER_REQUEST;
         let mut reasons = Vec::new();
         for _ in endpoints {
             let endpoint = &endpoints[state.next % endpoints.len()];
             // Before the attempt, which its caller may give up.
             state.next = state.next.wrapping_add(1);
-            let opened = timeout(attempt_limit, Connection::open(&self.cluster, endpoint)).await;
+            let opened = timeout(attempt_limit, self.servers.connect(endpoint)).await;
             let reason = match opened {
                 Ok(Ok(connection)) => {
                     state.failed = None;

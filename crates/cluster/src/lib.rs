@@ -16,18 +16,21 @@
 //! node to node remote          questions as of a moment of the log, who is asked, and who may answer them
 //!              node            what is in use anywhere, and so may not be merged; the thread that owns all of this
 //!              transport       frames
+//!              copy            what a node lacks, from those that have it
+//!              travel          stages of queries, whose rows go from node to node
 //! ```
 //!
 //! The log orders; every node decides alike. Whether a transaction commits is a function of the log before its record,
 //! so that there is no vote, no lock, and nothing to fail over. Partitions lie in stores. Log and network are
-//! interfaces with forms in memory; the log has one on etcd, and the network one over TCP. Queries over partitions are not here
-//! yet.
+//! interfaces with forms in memory; the log has one on etcd, and the network one over TCP. What stages of queries are that run where
+//! the vertices lie, somebody else knows ([`evergraph_graph::travel`]).
 //!
 //! Source: G-Tran (VLDB 2022), whose optimistic concurrency control with decentralised coordinators this is; an ordered
 //! log replaces its clocks, its status table and its optimistic validation.
 
 pub mod certification;
 pub mod checksum;
+pub mod copy;
 pub mod digest;
 pub mod engine;
 pub mod key_hash;
@@ -44,3 +47,4 @@ pub mod seeded;
 pub mod tables;
 pub mod transaction;
 pub mod transport;
+pub mod travel;

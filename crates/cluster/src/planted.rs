@@ -4,7 +4,7 @@
 //! thread. `tests/histories` finds each of those of decisions; what nodes and coordinators may do wrong is planted
 //! there, where they are simulated. Those of packer and reader are found by the unit tests of both, and three of them by
 //! `tests/shared_log`, too; those of tables, questions and frames by unit tests; those of nodes by `tests/nodes` and
-//! `tests/stores`; those of views by `tests/remote_views`; some of horizons and answers by `tests/answers`, too.
+//! `tests/stores`; those of copies by unit tests; those of views by `tests/remote_views`; some of horizons and answers by `tests/answers`, too.
 //!
 //! Source: the faults of the model of the cluster's protocol.
 
@@ -83,6 +83,12 @@ pub enum Bug {
     MissingVersionIgnored,
     /// What etcd gives from before the beginning of a watch is taken for messages.
     OldVersionGiven,
+    /// A server of NATS that does not sync every write keeps a replica of the log.
+    UnsyncedReplicaTaken,
+    /// A message that NATS leaves out of a stream is not noticed.
+    SequenceGapIgnored,
+    /// Whoever asks for the end of the log while a barrier is under way takes that one.
+    EarlierBarrierTaken,
     /// Rows that were given are given again.
     RowsGivenAgain,
     /// A new group is the lowest free one of all, whatever partition it belongs to.
@@ -267,6 +273,16 @@ pub enum Bug {
     KeyReadable,
     /// Errors of a node that has stopped do not say why.
     StopUnexplained,
+    /// A copy that one node began is continued by another one.
+    PiecesOfTwoCopies,
+    /// A node gives a copy that lacks what its asker has applied.
+    CopyBehind,
+    /// A node that copies does not say from where on it needs the log.
+    CopyTrimmed,
+    /// Rows of a query that come twice are taken twice.
+    TravelDoubleTaken,
+    /// A stage of a query ends with its last message, though one before is missing.
+    TravelEndsEarly,
 }
 
 impl Bug {

@@ -149,7 +149,9 @@ impl Node {
                     let forgotten = self.waiting.forget(received.from, id);
                     tally.forgotten += u64::from(forgotten.is_some());
                 }
-                Frame::Heartbeat(_) | Frame::Batch(_) => panic!("nobody sends it"),
+                Frame::Heartbeat(_) | Frame::Batch(_) | Frame::Copy(_) | Frame::Travel(_) => {
+                    panic!("nobody sends it")
+                }
             }
         }
         for admitted in admitted {

@@ -22,6 +22,12 @@ mod engines;
 #[path = "../../../../tests/src/etcd.rs"]
 mod etcd;
 mod exports;
+#[cfg(feature = "cluster")]
+#[path = "../../../../tests/src/free_ports.rs"]
+mod free_ports;
+#[cfg(feature = "cluster")]
+#[path = "../../../../tests/src/guarded_process.rs"]
+mod guarded_process;
 mod help;
 mod indexes;
 #[path = "../../../server/tests/support/installed_driver.rs"]

@@ -3,6 +3,7 @@
 use crate::remote::view_asking::PartitionAsker;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::PartitionId;
+use evergraph_graph::travel::Travels;
 use evergraph_storage::transaction::deadline::Deadline;
 use std::sync::{Arc, OnceLock};
 
@@ -57,6 +58,10 @@ impl LimitedAsker {
 impl PartitionAsker for LimitedAsker {
     fn ask(&self, messages: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>> {
         self.waits.limited(|| self.asker.ask(messages))
+    }
+
+    fn travels(&self) -> Option<Arc<dyn Travels>> {
+        self.asker.travels()
     }
 }
 

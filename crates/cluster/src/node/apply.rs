@@ -87,6 +87,8 @@ pub struct Applier<P> {
     held_bytes_max: u64,
     /// Partitions that no start finds as the newest checkpoint needs them.
     lost: BTreeSet<PartitionId>,
+    /// Partitions that came from other nodes since this start: what they have says nothing of what this node had applied.
+    copied: BTreeSet<PartitionId>,
 }
 
 impl<P: PartitionStore> Applier<P> {
@@ -105,6 +107,7 @@ impl<P: PartitionStore> Applier<P> {
             saved_bytes: 0,
             held_bytes_max: HELD_BYTES_MAX,
             lost: BTreeSet::new(),
+            copied: BTreeSet::new(),
         }
     }
 
@@ -143,10 +146,22 @@ impl<P: PartitionStore> Applier<P> {
         Ok(())
     }
 
+    /// As [`Applier::keep`], a partition that another node gave at this start: if that node has more than the log, that partition
+    /// alone is out of use, and not this node.
+    ///
+    /// # Errors
+    /// As [`Applier::keep`].
+    pub fn keep_copy(&mut self, partition: PartitionId, store: P) -> Result<(), ApplyError> {
+        self.keep(partition, store)?;
+        self.copied.insert(partition);
+        Ok(())
+    }
+
     /// Keeps a partition no longer. This is how one that has failed is taken away: its copy may be kept then.
     pub fn give_up(&mut self, partition: PartitionId) -> Option<P> {
         self.changes += 1;
         self.lost.insert(partition);
+        self.copied.remove(&partition);
         self.partitions.remove(&partition).map(|kept| kept.store)
     }
 
@@ -160,6 +175,13 @@ impl<P: PartitionStore> Applier<P> {
     #[must_use]
     pub fn state(&self) -> &ReplicatedState {
         &self.state
+    }
+
+    /// The log up to where the partition ends that is furthest ahead: the node had applied as much before it started. Copies say
+    /// nothing of that.
+    pub(super) fn furthest_ahead(&self) -> Option<SeenLog> {
+        let own = self.partitions.iter().filter(|(partition, _)| !self.copied.contains(*partition));
+        own.filter_map(|(_, kept)| kept.ahead()).max_by_key(|seen| seen.position)
     }
 
     /// The store of a partition, if it has what the node has applied, and no more. One that is ahead is not proved yet; one that

@@ -19,7 +19,7 @@ pub enum ApplyError {
         /// What it says.
         cause: Error,
     },
-    /// The partition has less than the node has applied: it is copied from another node.
+    /// The partition has less than the node has applied: its node copies it from another one when it starts.
     Behind {
         /// Which partition.
         partition: PartitionId,
@@ -28,7 +28,7 @@ pub enum ApplyError {
         /// The newest message that the node has applied.
         applied: LogPosition,
     },
-    /// The partition has installed another log than this one: it is copied from another node.
+    /// The partition has installed another log than this one: its node copies it from another one when it starts.
     OtherLog {
         /// Which partition.
         partition: PartitionId,
@@ -42,12 +42,18 @@ pub enum ApplyError {
     },
 }
 
+/// What becomes of it.
+const COPIED: &str = "it is copied from another node when this one starts";
+
 impl fmt::Display for ApplyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Store { partition, cause } => {
                 let partition = partition.0;
-                write!(f, "partition {partition}: {cause}; open it again, or copy it from another node")
+                write!(
+                    f,
+                    "partition {partition}: {cause}; start the node again, which opens it, or copies it from another one"
+                )
             }
             Self::Behind { partition, installed, applied } => {
                 let partition = partition.0;
@@ -55,11 +61,11 @@ impl fmt::Display for ApplyError {
                     f,
                     "partition {partition} ends at message {installed}, its node has applied {applied}: "
                 )?;
-                f.write_str("copy it again")
+                f.write_str(COPIED)
             }
             Self::OtherLog { partition, installed } => {
                 let partition = partition.0;
-                write!(f, "partition {partition} has another log up to message {installed}: copy it again")
+                write!(f, "partition {partition} has another log up to message {installed}: {COPIED}")
             }
             Self::Kept { partition } => write!(f, "the node keeps partition {} already", partition.0),
         }

@@ -22,8 +22,11 @@ use evergraph_graph::bytes::{DecodeError, Decoded, Reader, put_bytes};
 use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::io::directory::Directory;
 
+/// The name of the file.
+pub const FILE_NAME: &str = "node_state";
+
 const FILE: CheckedFile = CheckedFile {
-    name: "node_state",
+    name: FILE_NAME,
     new_name: "node_state.new",
     magic: "EGNC",
     version: 1,

@@ -251,6 +251,13 @@ impl Horizon {
         self.readers.raise(limit, self.age_limit(now))
     }
 
+    /// How long another member has said nothing; `None` of one that has said nothing since it joined last, or this node started.
+    #[must_use]
+    pub fn silence(&self, now: Duration, node: NodeId) -> Option<Duration> {
+        let peer = self.peers.get(&node).filter(|peer| peer.said.is_some())?;
+        Some(now.saturating_sub(peer.heard_at))
+    }
+
     /// Where the horizon is at `now`, and who holds it.
     #[must_use]
     pub fn status(&self, now: Duration, applied: LogPosition) -> HorizonStatus {

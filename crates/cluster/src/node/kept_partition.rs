@@ -12,9 +12,8 @@
 //! reads at an old snapshot. That passes, and the message is decided: the partition keeps what is left of it, and its node asks
 //! again, and again. Meanwhile nothing is read there.
 //!
-//! Any other error does not pass. The partition is not read and gets nothing from there on. Whoever owns the node takes its
-//! store away, and copies the partition from another node; or starts the node again, and opens it. For that checkpoints wait, up to
-//! a bound ([`crate::node::apply`]).
+//! Any other error does not pass. The partition is not read and gets nothing from there on, until the node is started again: then
+//! it opens, or is copied from another node. For the former checkpoints wait, up to a bound ([`crate::node::apply`]).
 
 use crate::digest::SeenLog;
 use crate::log_position::LogPosition;
@@ -114,6 +113,11 @@ impl<P: PartitionStore> KeptPartition<P> {
     /// Why it is out of use.
     pub(super) fn failure(&self) -> Option<&ApplyError> {
         self.failure.as_deref()
+    }
+
+    /// The log up to where it ends, if its node has not applied as much.
+    pub(super) fn ahead(&self) -> Option<SeenLog> {
+        self.ahead.map(|installed| installed.seen)
     }
 
     /// How it is.

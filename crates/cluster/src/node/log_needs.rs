@@ -3,7 +3,7 @@
 //! ```text
 //! this node   needed from 90 ┐
 //! node 2      needed from 70 ├──> least of those who have a say = 70 ──> the log may be trimmed to there
-//! node 3      2 GiB of log since 12 ┘    no say: the log goes on without it, and it copies its partitions when it comes back
+//! node 3      2 GiB of log since 12 ┘    no say: the log goes on without it, and it copies what it lacks when it comes back
 //! ```
 //!
 //! What a node needs grows with its checkpoints. A heartbeat that comes late says less, and only has the log kept for longer. One
@@ -14,7 +14,8 @@
 //!
 //! What it said last holds the trim, however long ago that was: a node that is away while little is written finds everything when it
 //! comes back. The log must not grow for as long as a node is down, so there is a bound in bytes: a member loses its say once there
-//! are [`LOG_BYTES_MAX`] of messages since what it needs, as this node has counted them. It has it again when it says something newer.
+//! are [`LOG_BYTES_MAX`] of messages since what it needs, as this node has counted them. It has it again when it says something newer:
+//! with a heartbeat, or while it copies what it lacks and has not joined yet ([`crate::copy::fetch`]).
 //!
 //! # A member that nobody here has heard
 //!

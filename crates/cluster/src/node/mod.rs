@@ -44,6 +44,7 @@ pub mod checked_file;
 pub mod checkpoint;
 pub mod checkpoint_steps;
 pub mod checkpoint_writer;
+mod end_questions;
 pub mod horizon;
 pub mod incarnation;
 mod index_reports;

@@ -19,8 +19,11 @@ use crate::planted::{Bug, planted};
 use crate::remote::asking::{Ask, AskId, AskOutcome, AskRefusal};
 use crate::remote::question::RefusalReason;
 use crate::remote::view_asking::PartitionAsker;
+use crate::travel::travel_run::SnapshotTravels;
+use crate::travel::travelling_queries::TravellingQueries;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::PartitionId;
+use evergraph_graph::travel::Travels;
 use evergraph_graph::wait_limit::WaitLimit;
 use evergraph_storage::io::clock::Clock;
 use evergraph_storage::sync::{Condvar, Mutex};
@@ -32,9 +35,10 @@ use std::time::Duration;
 /// Asks for one snapshot, which is in use for as long as this is there.
 pub struct NodeAsker<N> {
     node: NodeHandle<N>,
-    reader: OpenReader,
+    reader: Arc<OpenReader>,
     patience: Duration,
     own: Option<OwnReads>,
+    travelling: Option<TravellingQueries>,
 }
 
 /// How the partitions of the node are read without its thread.
@@ -82,7 +86,7 @@ impl<N: AskingNode> NodeAsker<N> {
     /// Asks as of where `reader` reads, and waits for each answer for as long as `patience` lasts.
     #[must_use]
     pub fn new(node: NodeHandle<N>, reader: OpenReader, patience: Duration) -> Self {
-        Self { node, reader, patience, own: None }
+        Self { node, reader: Arc::new(reader), patience, own: None, travelling: None }
     }
 
     /// Reads the partitions of the node in the thread that asks, where that is possible, if the reader begins at `moment`: then
@@ -93,6 +97,12 @@ impl<N: AskingNode> NodeAsker<N> {
         self
     }
 
+    /// Its readers have stages of queries run where the vertices lie.
+    #[must_use]
+    pub fn travelling(self, queries: TravellingQueries) -> Self {
+        Self { travelling: Some(queries), ..self }
+    }
+
     /// The snapshot.
     #[must_use]
     pub fn at(&self) -> SeenLog {
@@ -101,6 +111,11 @@ impl<N: AskingNode> NodeAsker<N> {
 }
 
 impl<N: AskingNode> PartitionAsker for NodeAsker<N> {
+    fn travels(&self) -> Option<Arc<dyn Travels>> {
+        let queries = self.travelling.clone()?;
+        Some(Arc::new(SnapshotTravels::new(queries, self.reader.at(), Arc::clone(&self.reader))))
+    }
+
     fn ask(&self, messages: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>> {
         let limit = WaitLimit::of_thread();
         limit.check()?;

@@ -33,6 +33,7 @@ use crate::log_position::LogPosition;
 use crate::node::apply::{AppliedMessage, Applier};
 use crate::node::apply_error::ApplyError;
 use crate::node::checkpoint_steps::{BegunCheckpoint, SaveError, WrittenCheckpoint};
+use crate::node::end_questions::EndQuestions;
 use crate::node::incarnation::NodeStart;
 use crate::node::index_reports::IndexReports;
 use crate::node::kept_partition::PartitionEvent;
@@ -136,6 +137,7 @@ pub struct NodeLoop<P, L> {
     applier: Applier<P>,
     stall: Option<Stall>,
     index_reports: IndexReports,
+    ends: EndQuestions,
     /// Whether somebody who claimed another log is still to learn which one there is.
     owes_barrier: bool,
     /// Whether the last step ended before the log did.
@@ -176,6 +178,10 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
     ) -> Self {
         let length = address.len();
         assert!((1..=ADDRESS_BYTES_MAX).contains(&length), "an address has {length} bytes");
+        let mut reader = LogReader::new(applier.state().salt());
+        if let Some(seen) = applier.furthest_ahead() {
+            reader.expect(seen);
+        }
         Self {
             author: start.author,
             address,
@@ -185,10 +191,11 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
             questions: 0,
             log,
             packer: Packer::new(start.author, limits),
-            reader: LogReader::new(applier.state().salt()),
+            reader,
             applier,
             stall: None,
             index_reports: IndexReports::default(),
+            ends: EndQuestions::default(),
             owes_barrier: false,
             has_more: false,
         }
@@ -271,7 +278,7 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
         }
     }
 
-    /// Asks for the end of the log: an event tells it.
+    /// Asks for the end of the log: an event tells it. Of a log that does not tell it, all who ask meanwhile share a barrier.
     pub fn ask_for_end(&mut self) -> EndId {
         self.questions += 1;
         let id = EndId(self.questions);
@@ -380,6 +387,7 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
                     events.push(NodeEvent::Appended(appended));
                 }
             }
+            LogAnswer::End { id, result: Err(LogError::BarrierNeeded) } => self.ends.ask(id),
             LogAnswer::End { id, result } => events.push(NodeEvent::End { id, result }),
             // The next checkpoint trims again.
             LogAnswer::Trim { .. } => {}
@@ -415,8 +423,10 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
                     let was_member = self.is_member();
                     self.learn_of_joining(&applied);
                     let has_joined = !was_member && self.is_member();
+                    let ends = self.ends_at(&applied);
                     events.push(NodeEvent::Applied(applied));
                     events.extend(has_joined.then_some(NodeEvent::Joined));
+                    events.extend(ends);
                     self.tell_of_partitions(events);
                     self.check_membership()?;
                     if self.applier.is_stalled() {
@@ -452,6 +462,13 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
             // It came too old, and is asked anew; or another process was first, which is found then.
             Some(_) => MemberPhase::Joining(None),
         };
+    }
+
+    /// Answers to whoever waits for a barrier of this message.
+    fn ends_at(&mut self, applied: &AppliedMessage) -> Vec<NodeEvent> {
+        let end = applied.seen.position;
+        let answered = applied.records.iter().flat_map(|record| self.ends.applied(record.id));
+        answered.map(|id| NodeEvent::End { id, result: Ok(end) }).collect()
     }
 
     /// Whether a member still is one.
@@ -518,6 +535,11 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
         if self.owes_barrier {
             // One that has not joined, or whose packer is full, says it later.
             self.owes_barrier = self.push(RecordBody::Barrier, now).is_err();
+        }
+        if self.ends.needs_barrier()
+            && let Ok(barrier) = self.push(RecordBody::Barrier, now)
+        {
+            self.ends.begin(barrier);
         }
         while let Some(due) = self.packer.next_append(now, &self.applier.state().seen()) {
             self.log.append(due.id, due.message);

@@ -18,7 +18,8 @@ use crate::record_id::NodeId;
 use crate::remote::question::QuestionId;
 use crate::transport::frame::{BATCH_BYTES_MAX, BATCH_FRAMES_MAX, Frame};
 use crate::transport::interface::{SendError, Transport};
-use std::collections::{BTreeMap, VecDeque};
+use crate::travel::message::{TravelId, TravelMessage};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 /// When a node is tried again whose network had no room.
@@ -150,13 +151,39 @@ impl Outbox {
                 Frame::Question(question) => question.id == id,
                 Frame::Answer(answer) => answer.id == id,
                 Frame::Refusal(refusal) => refusal.id == id,
-                Frame::Heartbeat(_) | Frame::Forget(_) | Frame::Batch(_) => false,
+                Frame::Heartbeat(_)
+                | Frame::Forget(_)
+                | Frame::Travel(_)
+                | Frame::Batch(_)
+                | Frame::Copy(_) => false,
             };
             if is_of_question {
                 *bytes -= waiting.frame.content_bytes();
             }
             !is_of_question
         });
+    }
+
+    /// Queries whose stages travel have ended here: their rows are dropped, if they wait here.
+    ///
+    /// Cost: linear in all frames that wait, if there is such a query.
+    pub fn forget_rows(&mut self, ended: &BTreeSet<TravelId>) {
+        if ended.is_empty() {
+            return;
+        }
+        for queue in self.queues.values_mut() {
+            let bytes = &mut queue.bytes;
+            queue.frames.retain(|waiting| {
+                let is_over = match &waiting.frame {
+                    Frame::Travel(TravelMessage::Rows(rows)) => ended.contains(&rows.id),
+                    _ => false,
+                };
+                if is_over {
+                    *bytes -= waiting.frame.content_bytes();
+                }
+                !is_over
+            });
+        }
     }
 
     /// Sends what the network has room for, in the order of each queue, in as few frames as it takes. A question says how long
@@ -211,6 +238,7 @@ mod tests {
     use crate::record_id::Author;
     use crate::remote::question::{Answer, Question};
     use crate::transport::memory::{MemoryNetwork, MemoryTransport, NetworkFaults};
+    use crate::travel::message::TravelRows;
     use evergraph_graph::id::PartitionId;
 
     const A: NodeId = NodeId(1);
@@ -330,6 +358,29 @@ mod tests {
         outbox.forget(B, id(1));
         outbox.push(B, answer(6, 15), ms(9)).unwrap();
         assert!(!outbox.has_room(B, 0) && outbox.has_room(A, 0));
+    }
+
+    #[test]
+    fn rows_of_queries_that_have_ended_take_no_room() {
+        let query = |number| TravelId { asker: Author { node: A, incarnation: 1 }, number };
+        let rows = |number| TravelRows {
+            id: query(number),
+            incarnation: 1,
+            stage: 1,
+            number: 0,
+            is_last: false,
+            count: 1,
+            measures: Vec::new(),
+            rows: vec![0; 15],
+        };
+        let mut outbox = Outbox::new(limits(9, 20));
+        outbox.push(B, answer(1, 3), ms(9)).unwrap();
+        outbox.push(B, Frame::Travel(TravelMessage::Rows(rows(1))), ms(9)).unwrap();
+        outbox.forget_rows(&BTreeSet::new());
+        outbox.forget_rows(&BTreeSet::from([query(2)]));
+        assert!(outbox.count() == 2 && !outbox.has_room(B, 10));
+        outbox.forget_rows(&BTreeSet::from([query(1), query(2)]));
+        assert!(outbox.count() == 1 && outbox.has_room(B, 17) && !outbox.has_room(B, 18));
     }
 
     #[test]

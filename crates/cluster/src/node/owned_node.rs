@@ -15,6 +15,7 @@
 //! from a node that may have applied another log than others.
 
 use crate::certification::outcome::Refusal;
+use crate::copy::message::{CopyMessage, CopyRefusal, CopySubject};
 use crate::log::shared_log::{EndId, LogError, SharedLog};
 use crate::log_position::LogPosition;
 use crate::node::answering::AnswerQuestions;
@@ -28,16 +29,28 @@ use crate::node::peer_loop::{PeerEvent, PeerLoop};
 use crate::node::replicated_state::AppliedRecord;
 use crate::node::shared_tables::{SharedTables, TablesPublisher};
 use crate::node::store_partition::StorePartition;
+use crate::planted::{Bug, planted};
 use crate::record::body::RecordBody;
 use crate::record::transaction_part::TransactionPart;
 use crate::record_id::{NodeId, RecordId};
 use crate::remote::asking::{Ask, AskId, AskOutcome, AskRefusal};
 use crate::transport::interface::Transport;
+use crate::travel::own_view::OwnViews;
+use crate::travel::stage_workers::StageWorkers;
+use crate::travel::travel_options::{TravelOptions, TravelParts};
+use crate::travel::travelling_queries::TravellingQueries;
+use evergraph_graph::budget::Budget;
+use evergraph_graph::stage_programs::StagePrograms;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::durable_engine::DurableEngine;
+use evergraph_storage::io::clock::Clock;
 use evergraph_storage::io::directory::Directory;
+use evergraph_storage::memory_budget::MemoryBudget;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::task::Waker;
 use std::time::Duration;
 
 /// A store that merges what nobody reads any more.
@@ -71,6 +84,24 @@ pub trait NodeListener: Send {
 
     /// The node has stopped, and its thread ends.
     fn stopped(&mut self, error: NodeError);
+}
+
+/// Gives other nodes copies of what this one has, in threads of its own. Its methods are called by the thread of the node, and do not
+/// wait.
+pub trait AnswerCopies<P>: Send {
+    /// Takes what the node `from` says about a copy. If it begins one of a partition, `store` is that, or says why there is none;
+    /// `needed_from` is what this node needs of the log.
+    fn take(
+        &mut self,
+        now: Duration,
+        from: NodeId,
+        message: CopyMessage,
+        store: Result<Option<&P>, CopyRefusal>,
+        needed_from: LogPosition,
+    );
+
+    /// What is to be sent next.
+    fn next_reply(&mut self, now: Duration) -> Option<(NodeId, CopyMessage)>;
 }
 
 /// Who waits for what comes of an ask. Dropped without being called, nothing comes of it.
@@ -143,12 +174,15 @@ pub struct OwnedNode<P, L, T, A> {
     node: NodeLoop<P, L>,
     peers: PeerLoop<T, A>,
     listener: Box<dyn NodeListener>,
+    copies: Option<Box<dyn AnswerCopies<P>>>,
     tables: TablesPublisher,
     own: OwnPublisher,
     callbacks: BTreeMap<AskId, AskCallback>,
     decisions: BTreeMap<RecordId, DecisionCallback>,
     ends: BTreeMap<EndId, EndCallback>,
     counts: NodeCounts,
+    /// The threads that run stages of queries, if any do.
+    stages: Option<StageWorkers>,
 }
 
 impl<P: PartitionStore, L: SharedLog, T, A> OwnedNode<P, L, T, A> {
@@ -158,8 +192,66 @@ impl<P: PartitionStore, L: SharedLog, T, A> OwnedNode<P, L, T, A> {
         let (tables, own) = (TablesPublisher::new(node.applier().state()), OwnPublisher::new());
         let (callbacks, decisions, ends) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let counts = NodeCounts::default();
-        Self { node, peers, listener, tables, own, callbacks, decisions, ends, counts }
+        Self {
+            node,
+            peers,
+            listener,
+            copies: None,
+            tables,
+            own,
+            callbacks,
+            decisions,
+            ends,
+            counts,
+            stages: None,
+        }
     }
+
+    /// Gives others copies of what it has.
+    #[must_use]
+    pub fn giving_copies(self, copies: Box<dyn AnswerCopies<P>>) -> Self {
+        Self { copies: Some(copies), ..self }
+    }
+}
+
+impl<P: PartitionStore, L: SharedLog, T: Transport, A> OwnedNode<P, L, T, A> {
+    /// Stages of queries run here, by threads of its own. What they need is in `environment`.
+    ///
+    /// # Errors
+    /// What the system says if it has no thread to give.
+    pub fn run_stages(&mut self, name: &str, environment: StageEnvironment) -> io::Result<TravellingQueries> {
+        let StageEnvironment { programs, budget, memory, clock, waker, options } = environment;
+        let (own, tables) = (self.own.own().clone(), self.tables.tables().clone());
+        let queries = TravellingQueries::new(TravelParts {
+            author: self.node.author(),
+            views: Arc::new(OwnViews { own, tables, budget: memory }),
+            readers: self.peers.readers().clone(),
+            programs,
+            budget,
+            clock,
+            waker,
+            options,
+        });
+        self.stages = Some(StageWorkers::start(name, &queries)?);
+        self.peers.run_stages(queries.clone());
+        Ok(queries)
+    }
+}
+
+/// What stages of queries need on a node.
+pub struct StageEnvironment {
+    /// What programs are.
+    pub programs: Arc<dyn StagePrograms>,
+    /// What their memory comes from.
+    pub budget: Arc<dyn Budget>,
+    /// What the memory of what they read comes from.
+    pub memory: Option<MemoryBudget>,
+    /// The clock of the node's thread.
+    pub clock: Arc<dyn Clock>,
+    /// What wakes it.
+    pub waker: Waker,
+    /// How much runs at once.
+    pub options: TravelOptions,
 }
 
 impl<P, L, T, A> OwnedNode<P, L, T, A> {
@@ -320,7 +412,37 @@ where
                     self.listener.other_log(node, position);
                 }
                 PeerEvent::LeftBehind(node) => self.listener.left_behind(node),
+                PeerEvent::Copy(from, message) => self.take_copy(now, from, message),
             }
+        }
+        self.send_copies(now);
+    }
+
+    fn take_copy(&mut self, now: Duration, from: NodeId, message: CopyMessage) {
+        let Some(copies) = &mut self.copies else { return };
+        let needed_from = self.node.applier().needed_from();
+        let store = match &message {
+            CopyMessage::Begin { subject: CopySubject::Partition { at_least, .. }, .. }
+                if self.node.applier().state().seen().position < *at_least && !planted(Bug::CopyBehind) =>
+            {
+                Err(CopyRefusal::Behind)
+            }
+            CopyMessage::Begin { subject: CopySubject::Partition { partition, .. }, .. } => {
+                self.node.proved(*partition).map(Some).ok_or(CopyRefusal::NotServed)
+            }
+            CopyMessage::Begin { subject: CopySubject::State, .. } if self.peers.is_alive(now, from) => {
+                Err(CopyRefusal::AskerAlive)
+            }
+            _ => Ok(None),
+        };
+        copies.take(now, from, message, store, needed_from);
+        self.send_copies(now);
+    }
+
+    fn send_copies(&mut self, now: Duration) {
+        let Some(copies) = &mut self.copies else { return };
+        while let Some((to, message)) = copies.next_reply(now) {
+            self.peers.send_copy(now, to, message);
         }
     }
 }

@@ -18,6 +18,7 @@
 //! It keeps the digests of the log as far back as anybody may read, which may be further than the certifier's. So whoever reads
 //! at an old snapshot for long is still known to have read this log. That is 24 bytes a message.
 
+use crate::copy::message::CopyMessage;
 use crate::digest::{DigestWindow, SeenLog};
 use crate::log_position::LogPosition;
 use crate::node::answering::{
@@ -34,6 +35,9 @@ use crate::remote::question::{Answer, QuestionRefusal, RefusalReason};
 use crate::transport::frame::{Frame, Heartbeat};
 use crate::transport::frame_counts::{CountedTransport, FrameCounts};
 use crate::transport::interface::{SendError, Transport};
+use crate::travel::message::{TravelFailure, TravelMessage};
+use crate::travel::travelling_queries::TravellingQueries;
+use evergraph_graph::error::ErrorKind;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -48,6 +52,12 @@ const HEARTBEAT_RETRY_WAIT: Duration = Duration::from_millis(5);
 
 /// How long a frame waits that nobody has a deadline for.
 const FORGET_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long a frame of a copy waits.
+const COPY_PATIENCE: Duration = Duration::from_secs(5);
+
+/// After so long without a heartbeat, of which there are several a second, a node has ended that has not just lost its network.
+const ALIVE_SILENCE_MAX: Duration = Duration::from_secs(3);
 
 /// How a node deals with others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,6 +107,8 @@ pub enum PeerEvent {
     },
     /// The log is not kept for this member any more: it is [`PeerOptions::log_bytes_max`] behind.
     LeftBehind(NodeId),
+    /// Another node says something about a copy.
+    Copy(NodeId, CopyMessage),
 }
 
 /// What a node has done with its network, and what is under way.
@@ -139,6 +151,8 @@ pub struct PeerLoop<T, A> {
     needs: LogNeeds,
     answering: Answering<A>,
     asking: Asking,
+    /// Queries whose stages run here, if any do.
+    travelling: Option<TravellingQueries>,
     outbox: Outbox,
     /// Frames of this node to itself.
     own: VecDeque<Frame>,
@@ -178,6 +192,7 @@ impl<T: Transport, A> PeerLoop<T, A> {
             needs: LogNeeds::new(options.log_bytes_max),
             answering: Answering::new(options.answering, readers.clone(), work),
             asking: Asking::new(author, options.asking),
+            travelling: None,
             outbox: Outbox::new(options.outbox),
             own: VecDeque::new(),
             others: BTreeMap::new(),
@@ -195,6 +210,11 @@ impl<T: Transport, A> PeerLoop<T, A> {
     #[must_use]
     pub fn readers(&self) -> &Readers {
         &self.readers
+    }
+
+    /// Stages of queries run here, in threads that somebody else has.
+    pub fn run_stages(&mut self, queries: TravellingQueries) {
+        self.travelling = Some(queries);
     }
 
     /// The node has applied the next message of the log, of so many bytes.
@@ -244,6 +264,7 @@ impl<T: Transport, A> PeerLoop<T, A> {
             }
             self.receive_own(now, node, events);
         }
+        self.travel_on(now, node);
         self.say_how_far(now, node.needed_from());
         self.send(now);
     }
@@ -254,13 +275,27 @@ impl<T: Transport, A> PeerLoop<T, A> {
         let more = (self.has_more || self.has_applied || !self.own.is_empty()).then_some(Duration::ZERO);
         let heartbeat = self.others.values().map(|other| other.heartbeat_at).min();
         let heartbeat = heartbeat.filter(|_| self.has_joined);
+        let travelling = self.travelling.as_ref().and_then(TravellingQueries::next_step_at);
         let others = [self.answering.next_step_at(), self.asking.next_step_at(), self.outbox.next_step_at()];
-        others.into_iter().chain([more, heartbeat]).flatten().min()
+        others.into_iter().chain([travelling]).chain([more, heartbeat]).flatten().min()
+    }
+
+    /// Sends what another node is told about a copy. What has no room, or finds nobody, is asked for again.
+    pub fn send_copy(&mut self, now: Duration, to: NodeId, message: CopyMessage) {
+        let sent = self.put(to, Frame::Copy(message), now.saturating_add(COPY_PATIENCE));
+        self.dropped_frames += u64::from(sent.is_err());
+        self.has_more = true;
+    }
+
+    /// Whether another node has said how far it is a moment ago.
+    #[must_use]
+    pub fn is_alive(&self, now: Duration, node: NodeId) -> bool {
+        self.horizon.silence(now, node).is_some_and(|silence| silence < ALIVE_SILENCE_MAX)
     }
 
     /// To which message the log may be trimmed: the first that any member needs, of whom this one needs it from `own` on. `None` if
     /// a member has not said it yet, or this one has not joined. A member that is [`PeerOptions::log_bytes_max`] behind has no say,
-    /// and copies its partitions if it comes back.
+    /// and copies what it lacks if it comes back.
     #[must_use]
     pub fn trims_to(&self, own: LogPosition) -> Option<LogPosition> {
         self.needs.least(own).filter(|_| self.has_joined)
@@ -381,6 +416,10 @@ impl<T: Transport, A> PeerLoop<T, A> {
             Frame::Answer(answer) => self.asking.answered(now, from, answer, &mut actions),
             Frame::Refusal(refusal) => self.asking.refused(now, from, refusal, &mut actions),
             Frame::Heartbeat(heartbeat) => self.hear(now, from, heartbeat, events),
+            // Of a member that has not joined: it says nothing else.
+            Frame::Copy(CopyMessage::NeedsLog(first)) => self.needs.heard(from, first),
+            Frame::Copy(message) => events.push(PeerEvent::Copy(from, message)),
+            Frame::Travel(message) => self.take_travel(now, from, message),
             // Each for itself: one may be refused while the others are answered.
             Frame::Batch(frames) => {
                 frames.into_iter().for_each(|frame| self.take(now, from, frame, node, events));
@@ -390,7 +429,42 @@ impl<T: Transport, A> PeerLoop<T, A> {
         self.act(now, actions, events);
     }
 
+    /// Takes a message of a query whose stages travel.
+    fn take_travel(&mut self, now: Duration, from: NodeId, message: TravelMessage) {
+        let log = ReadableLog { applied: &self.digests, horizon: self.readers.horizon() };
+        match (&self.travelling, message) {
+            (Some(queries), message) => queries.take(now, from, message, &log),
+            (None, TravelMessage::Begin(begin)) => {
+                let text = "no stages of queries run on the node".to_owned();
+                let failure = TravelFailure { kind: ErrorKind::Busy, text };
+                let failed = Frame::Travel(TravelMessage::Failed { id: begin.id, failure });
+                // By then it begins again, and hears so again.
+                let put = self.put(from, failed, now.saturating_add(begin.patience.min(FORGET_PATIENCE)));
+                self.dropped_frames += u64::from(put.is_err());
+            }
+            (None, _) => self.strange_frames += 1,
+        }
+    }
+
+    /// Goes on with queries whose stages travel, and takes their messages. One without room is lost: whoever misses it asks again.
+    fn travel_on<N>(&mut self, now: Duration, node: &N)
+    where
+        N: ServedPartitions + ?Sized,
+    {
+        let Some(queries) = self.travelling.clone() else { return };
+        let log = ReadableLog { applied: &self.digests, horizon: self.readers.horizon() };
+        queries.step(now, &log, node.tables());
+        self.outbox.forget_rows(&queries.take_over());
+        while let Some((to, message, ends_at)) = queries.next_message() {
+            let put = self.put(to, Frame::Travel(message), ends_at);
+            self.dropped_frames += u64::from(put.is_err());
+        }
+    }
+
     fn hear(&mut self, now: Duration, from: NodeId, heartbeat: Heartbeat, events: &mut Vec<PeerEvent>) {
+        if let Some(queries) = &self.travelling {
+            queries.heard(now, from);
+        }
         self.asking.alive(now, from);
         self.needs.heard(from, heartbeat.needed_from);
         let other = self.horizon.heard(now, from, heartbeat, &self.digests);

@@ -212,5 +212,5 @@ fn read_note(own: OwnGroups, bytes: &[u8]) -> Result<SeenLog> {
 /// The error of a store whose contents no node has written.
 #[cold]
 fn strange(own: OwnGroups, problem: &str) -> Error {
-    Error::new(ErrorKind::Corrupt, format!("the store of {own} cannot be used: {problem}; copy it again"))
+    Error::new(ErrorKind::Corrupt, format!("the store of {own} cannot be used: {problem}"))
 }

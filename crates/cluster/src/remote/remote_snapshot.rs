@@ -27,6 +27,7 @@ use evergraph_graph::index::IndexId;
 use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::partition::PartitionCount;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::travel::Travels;
 use evergraph_graph::value::Value;
 use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::sync::Mutex;
@@ -153,6 +154,12 @@ impl RemoteSnapshot {
     /// Why this could not begin.
     pub fn check_begun(&self) -> Result<()> {
         self.refusal.as_ref().map_or(Ok(()), |(kind, text)| Err(Error::new(*kind, &**text)))
+    }
+
+    /// What runs programs where the vertices lie, if anything does.
+    #[must_use]
+    pub fn travels(&self) -> Option<Arc<dyn Travels>> {
+        if self.refusal.is_none() { self.asker.travels() } else { None }
     }
 
     /// The moment that is read.

@@ -35,6 +35,7 @@ use evergraph_graph::look_up::{OrderedMatches, ValueRange};
 use evergraph_graph::newest::{NewestEdges, Stamped};
 use evergraph_graph::next_reads::NextReads;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::travel::Travels;
 use evergraph_graph::value::Value;
 use evergraph_storage::index::entry_bound::EntryBound;
 use evergraph_storage::index::index_item::IndexItem;
@@ -240,6 +241,10 @@ impl View for RemoteView<'_> {
 
     fn ahead(&self, next: NextReads<'_>) {
         self.snapshot.announce_next(next);
+    }
+
+    fn travels(&self) -> Option<Arc<dyn Travels>> {
+        self.snapshot.travels()
     }
 
     fn degrees(

@@ -17,8 +17,10 @@ use crate::remote::view_question::{MESSAGE_ITEMS_MAX, MESSAGE_QUESTIONS_MAX, Vie
 use evergraph_graph::bytes::DecodeError;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::PartitionId;
+use evergraph_graph::travel::Travels;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Items that a question is about, at most: a message has room for some of these.
 pub const QUESTION_ITEMS_MAX: usize = MESSAGE_ITEMS_MAX / 8;
@@ -39,6 +41,11 @@ pub trait PartitionAsker: Send + Sync {
     /// `conflict` if the snapshot is too old for some holder; `busy` or `io` if one has not answered in time; `cancelled`.
     /// Nothing is known of the others then.
     fn ask(&self, messages: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>>;
+
+    /// What runs programs where the vertices lie, at the same snapshot, if anything does.
+    fn travels(&self) -> Option<Arc<dyn Travels>> {
+        None
+    }
 }
 
 /// A question, and how much of it was answered.

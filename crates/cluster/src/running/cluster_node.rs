@@ -15,12 +15,13 @@ use crate::record_id::Author;
 use crate::running::description::ClusterDescription;
 use crate::running::monitor::{NodeMonitor, StopReason};
 use crate::running::node_description::NodeDescription;
-use crate::running::opening::{Node, NodeThreads, OpenedNode, ask_status, open};
+use crate::running::opening::{Node, NodeThreads, NodeWork, OpenedNode, ask_status, open};
 use crate::running::report::OnReport;
 use crate::running::status::{ClusterStatus, LastAnswer, UnusablePartition};
 use crate::transaction::coordinator::CoordinatorOptions;
 use crate::transport::tcp::monitor::NetworkMonitor;
 use evergraph_graph::error::Result;
+use evergraph_graph::stage_programs::StagePrograms;
 use evergraph_storage::io::clock::Clock;
 use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::sync::Mutex;
@@ -32,10 +33,13 @@ use std::time::Duration;
 /// How a node is opened, beside what its folder says.
 #[derive(Clone)]
 pub struct ClusterNodeOptions {
-    /// How long the log may do nothing for it before opening fails. Default: 30 seconds.
+    /// How long the log may do nothing for it before opening fails, and others give it nothing of what it lacks before it goes on
+    /// without. Default: 30 seconds.
     pub join_patience: Duration,
     /// How its transactions wait and read.
     pub coordinator: CoordinatorOptions,
+    /// What stages of queries are that run on it. Default: none do, and queries read from other nodes.
+    pub stages: Option<Arc<dyn StagePrograms>>,
     /// Hears what happens to it. Default: nobody.
     pub on_report: Option<OnReport>,
 }
@@ -45,6 +49,7 @@ impl Default for ClusterNodeOptions {
         Self {
             join_patience: Duration::from_secs(30),
             coordinator: CoordinatorOptions::default(),
+            stages: None,
             on_report: None,
         }
     }
@@ -74,17 +79,20 @@ pub struct ClusterNode {
 impl ClusterNode {
     /// Opens the node of `folder`, and waits until it has joined its cluster.
     ///
+    /// What it lacks is copied from other nodes first: partitions that are missing, damaged, or too old; and what follows from the
+    /// log, if that begins later than this node needs it. [`ClusterNodeOptions::on_report`] hears how far that is.
+    ///
     /// Cost: its partitions are read, and what the log has got since the node's last checkpoint.
     ///
     /// # Errors
     /// `not_found` if `folder` is that of no node, or a file is missing that its settings name. `invalid` for settings that cannot
     /// work, by file and line; for a description of the cluster that was edited; for certificates that the other nodes would
     /// refuse. `busy` if another process runs this node, here or from a copy of the folder, or listens at its address. `io` if
-    /// the log cannot be reached, or begins later than this node needs it. `limit` if a partition has no room for what the log
-    /// has. `corrupt` for damaged files, and if the log is not the one that this node has applied.
+    /// the log cannot be reached, or begins later than this node needs it and no other node gives what it lacks. `limit` if a
+    /// partition has no room for what the log has, or the disk none for a copy. `corrupt` for damaged files, and if the log is not the one that this node has applied.
     pub fn open(folder: &Path, options: ClusterNodeOptions) -> Result<Self> {
-        let ClusterNodeOptions { join_patience, coordinator, on_report } = options;
-        let opened = open(folder, join_patience, coordinator, on_report)?;
+        let ClusterNodeOptions { join_patience, coordinator, stages, on_report } = options;
+        let opened = open(folder, join_patience, NodeWork { coordinator, stages }, on_report)?;
         let OpenedNode { description, own, author, clock, budget, monitor, network, graph, handle, .. } =
             opened;
         let (unusable, threads) = (opened.unusable, opened.threads);

@@ -1,24 +1,16 @@
 //! Access to etcd: where the log of a cluster is, and how a node shows who it is there, as its own file says.
-//!
-//! A password stands in a file of its own, which nobody else may read, as keys do: settings are shown to others more often.
 
-use crate::log::etcd::options::{
-    CleartextLogin, EtcdClientCertificate, EtcdEndpoint, EtcdLogin, EtcdOptions, EtcdTls,
-};
+use crate::log::etcd::options::{EtcdEndpoint, EtcdLogin, EtcdOptions};
+use crate::log::server_access::{CleartextLogin, LogClientCertificate, LogTls};
 use crate::running::document::{Document, quoted};
-use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_storage::io::directory::Directory as _;
-use evergraph_storage::io::disk::DiskDirectory;
+use crate::running::new_folder::FileSecrecy;
+use crate::running::server_files::{CopyFile, TlsKeys, copied_tls, read_secret};
+use evergraph_graph::error::Result;
 use serde::Deserialize;
 use std::fmt::Write as _;
-use std::fs;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toml::Spanned;
-
-/// Bytes of a password.
-const PASSWORD_BYTES_MAX: u64 = 4096;
 
 /// Where the log is, and who asks there.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,7 +18,7 @@ pub struct EtcdAccess {
     /// Members of etcd, the nearest first.
     pub endpoints: Vec<EtcdEndpoint>,
     /// Files of certificates, with endpoints of `https`.
-    pub tls: Option<EtcdTls>,
+    pub tls: Option<LogTls>,
     /// A user of etcd, where it demands one.
     pub login: Option<EtcdPasswordFile>,
     /// How long a request may take; the log's default if there is none.
@@ -72,31 +64,8 @@ impl EtcdAccess {
             url.get_ref().parse().map_err(|error| document.wrong("etcd.endpoints", url, error))
         };
         let endpoints = table.endpoints.get_ref().iter().map(parse).collect::<Result<Vec<EtcdEndpoint>>>()?;
-        let client = match (&table.certificate, table.key) {
-            (Some(certificate), Some(key)) => Some(EtcdClientCertificate {
-                certificate: folder.join(certificate.get_ref()),
-                key: folder.join(key),
-            }),
-            (Some(certificate), None) => {
-                return Err(document.wrong("etcd.certificate", certificate, "its key is missing"));
-            }
-            (None, Some(_)) => {
-                return Err(document.wrong(
-                    "etcd.endpoints",
-                    &table.endpoints,
-                    "there is a key without a certificate",
-                ));
-            }
-            (None, None) => None,
-        };
-        let tls = match (table.root, client) {
-            (Some(root), client) => Some(EtcdTls { root: folder.join(root), client }),
-            (None, Some(_)) => {
-                let problem = "there is a certificate to show, and no root to check etcd's by";
-                return Err(document.wrong("etcd.endpoints", &table.endpoints, problem));
-            }
-            (None, None) => None,
-        };
+        let keys = TlsKeys { root: table.root, certificate: table.certificate, key: table.key };
+        let tls = keys.tls("etcd", ("endpoints", &table.endpoints), document, folder)?;
         let login = match (table.user, table.password_file) {
             (Some(user), Some(file)) => Some(EtcdPasswordFile {
                 user: user.into_inner(),
@@ -127,13 +96,26 @@ impl EtcdAccess {
         let mut options = EtcdOptions::new(self.endpoints.clone(), key);
         options.tls.clone_from(&self.tls);
         if let Some(EtcdPasswordFile { user, password_file, cleartext }) = &self.login {
-            let password = read_password(password_file)?;
+            let password = read_secret(password_file, "password")?;
             options.login = Some(EtcdLogin { user: user.clone(), password, cleartext: *cleartext });
         }
         if let Some(time_limit) = self.time_limit {
             options.time_limit = time_limit;
         }
         Ok(options)
+    }
+
+    /// The same, with its files copied into the folder of a node.
+    pub(super) fn copied(&self, copy: &CopyFile<'_>) -> Result<Self> {
+        let login = |login: &EtcdPasswordFile| -> Result<EtcdPasswordFile> {
+            let password_file = copy(&login.password_file, "etcd-password", FileSecrecy::Secret)?;
+            Ok(EtcdPasswordFile { password_file, ..login.clone() })
+        };
+        Ok(Self {
+            tls: self.tls.as_ref().map(|tls| copied_tls(tls, "etcd", copy)).transpose()?,
+            login: self.login.as_ref().map(login).transpose()?,
+            ..self.clone()
+        })
     }
 
     /// The table of a node's file.
@@ -146,7 +128,7 @@ impl EtcdAccess {
         let path = |path: &Path| quoted(&path.to_string_lossy());
         if let Some(tls) = &self.tls {
             put("root", &path(&tls.root));
-            if let Some(EtcdClientCertificate { certificate, key }) = &tls.client {
+            if let Some(LogClientCertificate { certificate, key }) = &tls.client {
                 put("certificate", &path(certificate));
                 put("key", &path(key));
             }
@@ -165,47 +147,12 @@ impl EtcdAccess {
     }
 }
 
-fn read_password(path: &Path) -> Result<String> {
-    let failed = |error: std::io::Error| {
-        let kind = match error.kind() {
-            std::io::ErrorKind::NotFound => ErrorKind::NotFound,
-            _ => ErrorKind::Io,
-        };
-        Error::new(kind, format!("read the password for etcd, {}: {error}", path.display())).because(error)
-    };
-    let metadata = fs::metadata(path).map_err(failed)?;
-    let mode = metadata.permissions().mode() & 0o777;
-    // A group may read one of root's: so services get their secrets.
-    let allowed = if metadata.uid() == 0 { 0o740 } else { 0o700 };
-    if metadata.is_file() && mode & !allowed != 0 {
-        let path = path.display();
-        return Err(Error::invalid(format!(
-            "the password in {path} can be read or written by other users of this machine (its mode is {mode:03o}): \
-             chmod 600 {path}"
-        )));
-    }
-    let (folder, name) = split(path)?;
-    let bytes = DiskDirectory::open(folder).and_then(|folder| folder.read_all(name, PASSWORD_BYTES_MAX))?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| Error::invalid(format!("the password in {} is not UTF-8", path.display())))?;
-    let password = text.strip_suffix('\n').unwrap_or(&text);
-    if password.is_empty() {
-        return Err(Error::invalid(format!("there is no password in {}", path.display())));
-    }
-    Ok(password.to_owned())
-}
-
-/// The folder and the name of a file.
-pub(super) fn split(path: &Path) -> Result<(&Path, &str)> {
-    let name = path.file_name().and_then(|name| name.to_str());
-    let name = name.ok_or_else(|| Error::invalid(format!("{} is not the path of a file", path.display())))?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    Ok((folder.unwrap_or(Path::new(".")), name))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evergraph_graph::error::ErrorKind;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
 
     #[derive(Deserialize)]
     struct Whole {
@@ -221,12 +168,9 @@ mod tests {
     fn secure() -> EtcdAccess {
         EtcdAccess {
             endpoints: vec!["https://etcd1:2379".parse().unwrap(), "https://etcd2:2379".parse().unwrap()],
-            tls: Some(EtcdTls {
+            tls: Some(LogTls {
                 root: "/n/etcd-root.pem".into(),
-                client: Some(EtcdClientCertificate {
-                    certificate: "/n/c.pem".into(),
-                    key: "/n/c.key".into(),
-                }),
+                client: Some(LogClientCertificate { certificate: "/n/c.pem".into(), key: "/n/c.key".into() }),
             }),
             login: Some(EtcdPasswordFile {
                 user: "evergraph".to_owned(),

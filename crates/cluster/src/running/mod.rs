@@ -1,4 +1,4 @@
-//! Running: a node as a process runs it, on etcd, over TCP, with stores of the memory engine; and how a cluster is created. Behind
+//! Running: a node as a process runs it, on etcd or NATS, over TCP, with stores of the memory engine; and how a cluster is created. Behind
 //! the feature `running`.
 //!
 //! ```text
@@ -11,14 +11,15 @@
 //!
 //! - [`description`]: what all nodes of a cluster agree on
 //! - [`node_description`]: what is a node's own
-//! - [`etcd_access`]: where its log is, and who asks there
+//! - [`log_access`], [`etcd_access`], [`nats_access`]: where its log is, and who asks there
 //! - [`create`]: new clusters, new nodes, new certificates
 //! - [`authority`]: the CA of a cluster
 //! - [`cluster_node`]: a node that runs
 //! - [`status`]: how it is
 //! - [`report`]: what happens to it
+//! - `recovery`: what a start gets from other nodes; `partition_folders`: where that lies
 //! - `opening`: from the folder to the threads; `join_failure`: why it does not get there; `monitor`, `watched_node`: what is told of them; `link_reports`: of connections
-//! - `document`, `hex`, `new_folder`: files
+//! - `document`, `hex`, `new_folder`, `server_files`: files
 
 pub mod authority;
 pub mod cluster_node;
@@ -29,10 +30,15 @@ pub mod etcd_access;
 mod hex;
 mod join_failure;
 mod link_reports;
+pub mod log_access;
 mod monitor;
+pub mod nats_access;
 mod new_folder;
 pub mod node_description;
 mod opening;
+mod partition_folders;
+mod recovery;
 pub mod report;
+mod server_files;
 pub mod status;
 mod watched_node;

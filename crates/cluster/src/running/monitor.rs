@@ -51,7 +51,12 @@ pub(super) struct StopReason {
     text: String,
     /// What joined with a later number than this process, if that is why.
     pub(super) known_incarnation: Option<u32>,
+    /// Whether the log begins behind what the node has applied: it copies that at its next start.
+    pub(super) is_behind: bool,
 }
+
+/// What the log does not have any more.
+pub(super) const AWAY_TOO_LONG: &str = "It was away for longer than the log is kept";
 
 /// What a node came to that was waited for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -65,13 +70,17 @@ pub(super) enum JoinOutcome {
 impl StopReason {
     /// The node was closed.
     pub(super) fn closed() -> Self {
-        Self { kind: ErrorKind::Io, text: "the node was closed".to_owned(), known_incarnation: None }
+        Self::io("the node was closed")
     }
 
     /// The thread of the node has ended, and nobody said why.
     pub(super) fn lost() -> Self {
         let text = "the thread of the node has panicked: start the node again, and please report this";
-        Self { kind: ErrorKind::Io, text: text.to_owned(), known_incarnation: None }
+        Self::io(text)
+    }
+
+    fn io(text: &str) -> Self {
+        Self { kind: ErrorKind::Io, text: text.to_owned(), known_incarnation: None, is_behind: false }
     }
 
     fn of(error: &NodeError) -> Self {
@@ -86,14 +95,15 @@ impl StopReason {
         };
         let advice = match error {
             NodeError::Read(ReadError::Behind { .. }) => {
-                ". It was away for longer than the log is kept: its partitions have to be copied from other nodes"
+                ". It was away for longer than the log is kept: start it again, and it copies what it lacks from other nodes"
             }
             NodeError::Read(ReadError::LogChanged { .. }) => {
                 ". Do not restore the log from a copy: compare the nodes first, what this one has may be there nowhere else"
             }
             _ => "",
         };
-        Self { kind, text: format!("{error}{advice}"), known_incarnation }
+        let is_behind = matches!(error, NodeError::Read(ReadError::Behind { .. }));
+        Self { kind, text: format!("{error}{advice}"), known_incarnation, is_behind }
     }
 
     /// The error of whatever is asked of the node.
@@ -199,8 +209,8 @@ impl NodeListener for MonitorListener {
             }
             NodeEvent::Partition(PartitionEvent::Failed { cause, .. }) => NodeReport::failure(cause),
             NodeEvent::Partition(PartitionEvent::Lost { partition }) => NodeReport::failure(format!(
-                "partition {} was out of use for too long, and the log is not kept for it any more: it has to be copied from \
-                 another node",
+                "partition {} was out of use for too long, and the log is not kept for it any more: it is copied from \
+                 another node when this one is started again",
                 partition.0
             )),
             NodeEvent::Applied(_) | NodeEvent::Appended(_) | NodeEvent::End { .. } => return,
@@ -219,8 +229,8 @@ impl NodeListener for MonitorListener {
 
     fn left_behind(&mut self, node: NodeId) {
         self.0.report(&NodeReport::failure(format!(
-            "node {} is 2 GiB of the log behind, and the log is not kept for it any more: its partitions have to be copied \
-             from other nodes",
+            "node {} is 2 GiB of the log behind, and the log is not kept for it any more: when it is started it copies what \
+             it lacks from other nodes",
             node.0
         )));
     }

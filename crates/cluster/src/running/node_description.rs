@@ -7,6 +7,7 @@
 //!                checkpoint-seconds      how often what it has is made durable
 //! [certificate]  authority, certificate, key
 //! [etcd]         endpoints, root, certificate, key, user, password-file, allow-cleartext-password, time-limit-ms
+//! [nats]         servers, monitors, sync-interval-always, token-file, credentials-file, and those of etcd; instead of it
 //! ```
 //!
 //! Paths are relative to the folder. The file is read at a start.
@@ -17,7 +18,9 @@
 use crate::record_id::NodeId;
 use crate::running::description::check_address;
 use crate::running::document::{Document, quoted};
-use crate::running::etcd_access::{EtcdAccess, EtcdTable};
+use crate::running::etcd_access::EtcdTable;
+use crate::running::log_access::LogAccess;
+use crate::running::nats_access::NatsTable;
 use crate::transport::tcp::identity::IdentityFiles;
 use evergraph_graph::error::Result;
 use serde::Deserialize;
@@ -65,7 +68,7 @@ pub struct NodeDescription {
     /// By which files it proves who it is.
     pub identity: IdentityFiles,
     /// Where its log is.
-    pub etcd: EtcdAccess,
+    pub log: LogAccess,
 }
 
 /// The file, as it stands there.
@@ -78,7 +81,8 @@ struct NodeFile {
     memory_limit_bytes: Option<Spanned<u64>>,
     checkpoint_seconds: Option<Spanned<u64>>,
     certificate: CertificateTable,
-    etcd: EtcdTable,
+    etcd: Option<EtcdTable>,
+    nats: Option<NatsTable>,
 }
 
 #[derive(Deserialize)]
@@ -92,7 +96,7 @@ struct CertificateTable {
 impl NodeDescription {
     /// Of a node whose files have their usual names in `folder`.
     #[must_use]
-    pub fn new(node: NodeId, folder: &Path, etcd: EtcdAccess) -> Self {
+    pub fn new(node: NodeId, folder: &Path, log: impl Into<LogAccess>) -> Self {
         let identity = IdentityFiles {
             authority: folder.join(AUTHORITY_FILE),
             certificate: folder.join(CERTIFICATE_FILE),
@@ -105,7 +109,7 @@ impl NodeDescription {
             memory_limit_bytes: u64::MAX,
             checkpoint_interval: CHECKPOINT_INTERVAL_DEFAULT,
             identity,
-            etcd,
+            log: log.into(),
         }
     }
 
@@ -155,7 +159,7 @@ impl NodeDescription {
             memory_limit_bytes,
             checkpoint_interval,
             identity,
-            etcd: EtcdAccess::of(file.etcd, document, folder)?,
+            log: LogAccess::of(file.etcd, file.nats, document, folder)?,
         })
     }
 
@@ -209,7 +213,7 @@ impl NodeDescription {
             path(authority),
             path(certificate),
             path(key),
-            self.etcd.to_toml()
+            self.log.to_toml()
         );
         out
     }
@@ -227,6 +231,7 @@ fn any_address() -> IpAddr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::running::etcd_access::EtcdAccess;
 
     fn parse(text: &str) -> Result<NodeDescription> {
         NodeDescription::parse(&Document::of("n/node.toml", text), Path::new("/n"))
@@ -282,6 +287,11 @@ mod tests {
         assert!(with("seconds = 30", "seconds = 0").contains("6: checkpoint-seconds: 1 to 3600 expected"));
         assert!(with("key = ", "kez = ").contains("unknown field `kez`"));
         assert!(with("node = 7", "node = 70000").contains("n/node.toml:2: "));
+        let end = text.find("[etcd]").unwrap();
+        let said = parse(&text[..end]).unwrap_err().to_string();
+        assert!(said.contains("n/node.toml: where the log is, is missing"), "{said}");
+        let said = parse(&format!("{text}[nats]\nservers = ['nats://a']\n")).unwrap_err().to_string();
+        assert!(said.contains("[etcd] or [nats], not both"), "{said}");
     }
 
     #[test]

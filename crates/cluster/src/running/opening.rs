@@ -2,46 +2,54 @@
 //!
 //! ```text
 //! cluster.toml, node.toml ──> lock ──> certificate, access to the log        what an operator can get wrong, first
-//!   starts + 1 ──> checkpoint, or the first state ──> partitions/NNNN        the files of the node
+//!   checkpoint, or the first state ──> starts + 1 ──> partitions/NNNN        the files of the node; what it lacks, from others
 //!   log, network, workers ──> thread of the node ──> checkpoints, steps      threads; wait until it has joined
 //! ```
 //!
-//! A partition whose files are damaged, or that has less than the checkpoint, is left out: others have copies of it. Whatever else
-//! keeps a partition from being opened is of this machine, and ends the start.
+//! A partition whose files are damaged, or that has less than the checkpoint, is copied from another node ([`crate::running::recovery`]),
+//! and left out if none gives it. Whatever else keeps a partition from being opened is of this machine, and ends the start.
 
+use crate::copy::fetch::{Fetch, WakeSignal};
+use crate::copy::log_probe::probe_log;
+use crate::copy::message::CopyId;
+use crate::copy::outgoing::{CopyLimits, OutgoingCopies};
 use crate::engine::graph_node::GraphNode;
-use crate::log::etcd::etcd_log::EtcdLog;
 use crate::log::packer::PackerLimits;
 use crate::node::answer_workers::{AnswerWorkers, AnswerWorkersOptions};
 use crate::node::apply::Applier;
-use crate::node::checkpoint;
 use crate::node::checkpoint_writer::{CheckpointOptions, CheckpointWriter};
 use crate::node::incarnation::{count_start, skip_to};
 use crate::node::node_loop::NodeLoop;
 use crate::node::node_status::NodeStatus;
 use crate::node::node_thread::{NodeBell, NodeHandle, NodeThread};
-use crate::node::owned_node::OwnedNode;
+use crate::node::owned_node::{OwnedNode, StageEnvironment};
 use crate::node::peer_loop::{PeerLoop, PeerOptions};
 use crate::node::store_partition::StorePartition;
 use crate::node::store_steps::StoreSteps;
-use crate::record_id::Author;
+use crate::record_id::{Author, NodeId};
 use crate::running::description::ClusterDescription;
 use crate::running::join_failure::join_failure;
 use crate::running::link_reports::LinkReports;
+use crate::running::log_access::AnyLog;
 use crate::running::monitor::{JoinOutcome, NodeMonitor};
 use crate::running::node_description::NodeDescription;
+use crate::running::partition_folders::PartitionFolders;
+use crate::running::recovery::{CopiedPartition, Recovery, StartState};
 use crate::running::report::{NodeReport, OnReport};
 use crate::running::status::UnusablePartition;
 use crate::running::watched_node::WatchedNode;
 use crate::transaction::coordinator::{Coordinator, CoordinatorOptions};
 use crate::transaction::one_answer::{Waited, one_answer};
+use crate::transport::interface::Transport;
 use crate::transport::tcp::identity::NodeIdentity;
 use crate::transport::tcp::monitor::NetworkMonitor;
 use crate::transport::tcp::options::TcpOptions;
 use crate::transport::tcp::transport::TcpTransport;
+use crate::travel::travel_options::TravelOptions;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::PartitionId;
 use evergraph_graph::partition::OwnGroups;
+use evergraph_graph::stage_programs::StagePrograms;
 use evergraph_graph::wait_limit::WaitLimit;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::io::clock::{Clock, SystemClock};
@@ -54,6 +62,7 @@ use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::open::{OpenOptions, OpenStore};
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::unfinished_directory::LOCK_NAME;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -71,6 +80,9 @@ const CHECKPOINT_AFTER_BYTES: u64 = 8 << 20;
 /// How long the thread of a node may take to say how it is.
 pub(super) const STATUS_PATIENCE: Duration = Duration::from_secs(5);
 
+/// How long the log may take to say where it begins: if it takes longer, the node finds out when it reads.
+const PROBE_PATIENCE: Duration = Duration::from_secs(5);
+
 /// Partitions that are opened at a time.
 const OPENING_THREADS_MAX: usize = 8;
 
@@ -78,7 +90,7 @@ const OPENING_THREADS_MAX: usize = 8;
 type Partition = StorePartition<MemoryEngine>;
 
 /// A node, as its thread owns it.
-pub(super) type Node = OwnedNode<Partition, EtcdLog, TcpTransport, AnswerWorkers>;
+pub(super) type Node = OwnedNode<Partition, Box<dyn AnyLog>, TcpTransport, AnswerWorkers>;
 
 /// A node that was opened.
 pub(super) struct OpenedNode {
@@ -94,6 +106,15 @@ pub(super) struct OpenedNode {
     pub(super) unusable: Vec<UnusablePartition>,
     pub(super) status: NodeStatus,
     pub(super) threads: NodeThreads,
+}
+
+/// What a node does for those who use it, beside keeping partitions.
+#[derive(Clone)]
+pub(super) struct NodeWork {
+    /// How its transactions wait and read.
+    pub(super) coordinator: CoordinatorOptions,
+    /// What runs stages of queries here; without it none travel.
+    pub(super) stages: Option<Arc<dyn StagePrograms>>,
 }
 
 /// The threads of a node, which end in this order, and the lock of its folder, which is given back at last.
@@ -128,9 +149,20 @@ struct Opening<'a> {
 pub(super) fn open(
     folder: &Path,
     join_patience: Duration,
-    coordinator: CoordinatorOptions,
+    work: NodeWork,
     on_report: Option<OnReport>,
 ) -> Result<OpenedNode> {
+    let opening = begin(folder, on_report.clone())?;
+    match opening.start(join_patience, work.clone()) {
+        Ok(opened) => Ok(opened),
+        Err((error, false)) => Err(error),
+        // Once: what it lacked then came from other nodes, or is copied now.
+        Err((_, true)) => begin(folder, on_report)?.start(join_patience, work).map_err(|(error, _)| error),
+    }
+}
+
+/// Takes the folder.
+fn begin(folder: &Path, on_report: Option<OnReport>) -> Result<Opening<'_>> {
     // Before the lock, whose file would be the first thing of ours in somebody else's folder.
     let (description, own) = (ClusterDescription::read(folder)?, NodeDescription::read(folder)?);
     let directory: Arc<dyn Directory> = Arc::new(DiskDirectory::open(folder)?);
@@ -138,7 +170,7 @@ pub(super) fn open(
         let error = Error::from(error);
         Error::new(error.kind(), format!("run node {} here: {error}", own.node.0)).because(error)
     })?;
-    let opening = Opening {
+    Ok(Opening {
         folder,
         directory,
         clock: Arc::new(SystemClock::new()),
@@ -149,55 +181,103 @@ pub(super) fn open(
         description,
         own,
         lock,
-    };
-    opening.start(join_patience, coordinator)
+    })
 }
 
 impl Opening<'_> {
+    /// # Errors
+    /// With whether the node is to be started once more.
     fn start(
+        self,
+        join_patience: Duration,
+        work: NodeWork,
+    ) -> std::result::Result<OpenedNode, (Error, bool)> {
+        let mut again = false;
+        self.try_start(join_patience, work, &mut again).map_err(|error| (error, again))
+    }
+
+    fn try_start(
         mut self,
         join_patience: Duration,
-        coordinator_options: CoordinatorOptions,
+        NodeWork { coordinator: coordinator_options, stages }: NodeWork,
+        again: &mut bool,
     ) -> Result<OpenedNode> {
         let address = self.address()?;
         let identity = NodeIdentity::read(self.description.id(), self.own.node, &self.own.identity)?;
-        let log_options = self.own.etcd.options(self.description.log_key())?;
         let bell = NodeBell::<Node>::new();
-        let log = EtcdLog::open(log_options, bell.waker())?;
+        // Until the node has its thread, this one waits.
+        let signal = Arc::new(WakeSignal::before(bell.waker()));
+        let mut log = self.own.log.open(self.description.log_key(), signal.waker())?;
         let mut random = SplitMix64::from_system().map_err(|error| {
             Error::new(ErrorKind::Io, format!("ask the system for random bytes: {error}")).because(error)
         })?;
         let network_options = TcpOptions { seed: random.next_u64(), ..TcpOptions::default() };
         let listen = self.own.listen_at(&address);
         // Before the start is counted, so that what stands in its way is found first.
-        let transport = TcpTransport::start(listen, identity, network_options, bell.waker())?;
+        let transport = TcpTransport::start(listen, identity, network_options, signal.waker())?;
         let network = transport.monitor();
 
+        let (clock, directory, monitor) =
+            (Arc::clone(&self.clock), Arc::clone(&self.directory), self.monitor.clone());
+        let first_copy = CopyId(random.next_u64());
+        let mut recovery = Recovery {
+            folder: self.folder,
+            directory: &*directory,
+            own: self.own.node,
+            salt: self.description.salt,
+            clock: &*clock,
+            monitor: &monitor,
+            patience: join_patience,
+            fetch: Fetch::new(transport, self.own.node, Arc::clone(&signal), &*clock, first_copy),
+            silent: BTreeSet::new(),
+        };
+        let StartState { state, is_copied } = recovery.state(
+            || self.description.first_state(),
+            |applied| probe_log(&mut log, applied, &signal, &*clock, PROBE_PATIENCE),
+        )?;
         let start = count_start(&*self.directory, self.own.node, &mut random)?;
-        let state = checkpoint::read(&*self.directory, self.description.salt)?;
-        let state = state.unwrap_or_else(|| self.description.first_state());
         let applied = state.certifier().digests().clone();
-        let kept = state.tables().placement().kept_by(self.own.node);
-        let kept: Vec<PartitionId> = kept.map(|(partition, _)| partition).collect();
-        let mut on_log =
-            NodeLoop::new(start, address.into(), PackerLimits::default(), Applier::new(state), log);
-        for (partition, opened) in self.open_partitions(&kept) {
-            self.keep(partition, opened, &mut on_log)?;
-        }
-        let (name, clock) = (thread_name(&self.own), Arc::clone(&self.clock));
+        recovery.starts_from(&state);
+        let mut applier = Applier::new(state);
+        self.keep_partitions(&mut applier, &mut recovery)?;
+        let transport = recovery.fetch.into_transport();
+        let on_log = NodeLoop::new(start, address.into(), PackerLimits::default(), applier, log);
+        let name = thread_name(&self.own);
         let no_thread = |error: io::Error| no_thread(&self.own, error);
         let workers =
             AnswerWorkers::start(&name, AnswerWorkersOptions::default(), Arc::clone(&clock), bell.waker())
                 .map_err(no_thread)?;
         let peers = PeerLoop::new(start.author, PeerOptions::default(), &applied, transport, workers);
         let readers = peers.readers().clone();
-        let owned = OwnedNode::new(on_log, peers, self.monitor.listener());
+        let copies = OutgoingCopies::new(
+            &name,
+            CopyLimits::default(),
+            Arc::clone(&self.directory),
+            Arc::clone(&clock),
+            bell.waker(),
+        );
+        let mut owned =
+            OwnedNode::new(on_log, peers, self.monitor.listener()).giving_copies(Box::new(copies));
+        let environment = stages.map(|programs| StageEnvironment {
+            programs,
+            budget: Arc::<MemoryBudget>::clone(&self.budget),
+            memory: Some((*self.budget).clone()),
+            clock: Arc::clone(&clock),
+            waker: bell.waker(),
+            options: TravelOptions::default(),
+        });
+        let queries = environment.map(|environment| owned.run_stages(&name, environment)).transpose();
+        let queries = queries.map_err(no_thread)?;
         let (tables, own_partitions) = (owned.tables().clone(), owned.own_partitions().clone());
         let node = bell.start(&name, Arc::clone(&clock), owned).map_err(no_thread)?;
         let handle = node.handle();
         let coordinator =
             Coordinator::new(handle.clone(), readers, tables, Arc::clone(&clock), coordinator_options)
                 .reading_own(own_partitions);
+        let coordinator = match queries {
+            Some(queries) => coordinator.travelling(queries),
+            None => coordinator,
+        };
         let checkpoint_options =
             CheckpointOptions { interval: self.own.checkpoint_interval, ..CheckpointOptions::default() };
         let checkpoints = CheckpointWriter::start(
@@ -210,8 +290,14 @@ impl Opening<'_> {
         .map_err(no_thread)?;
         let links = LinkReports::start(&format!("{name}-links"), network.clone(), self.monitor.clone())
             .map_err(no_thread)?;
-        let status = self.join(&handle, join_patience)?;
-        let monitor = self.monitor.clone();
+        let joined = self.join(&handle, join_patience);
+        if joined.is_err()
+            && let Some(reason) = self.monitor.stopped()
+        {
+            // What another node saved may be older than the last start of this one.
+            *again = reason.is_behind || (is_copied && reason.known_incarnation.is_some());
+        }
+        let status = joined?;
         Ok(OpenedNode {
             description: self.description,
             own: self.own,
@@ -247,44 +333,128 @@ impl Opening<'_> {
         })
     }
 
-    /// Has the node keep a partition, or leaves it out.
+    /// Has the node keep its partitions. Those that it cannot use are copied from others, or left out.
+    fn keep_partitions<T: Transport>(
+        &mut self,
+        applier: &mut Applier<Partition>,
+        recovery: &mut Recovery<'_, T>,
+    ) -> Result<()> {
+        let folders = PartitionFolders::new(self.folder.join(PARTITIONS_FOLDER));
+        folders.clean()?;
+        let kept = applier.state().tables().placement().kept_by(self.own.node);
+        let kept: Vec<PartitionId> = kept.map(|(partition, _)| partition).collect();
+        let mut lacking = BTreeMap::new();
+        for (partition, opened) in self.open_partitions(&folders, &kept) {
+            match self.keep(partition, opened, applier, false)? {
+                Some(reason) => drop(lacking.insert(partition, reason)),
+                // Of a start that was interrupted before it had opened its copy.
+                None => folders.remove_old(partition)?,
+            }
+        }
+        let count = lacking.len();
+        for (number, (partition, reason)) in (1..).zip(lacking) {
+            let what = format!("partition {} ({number} of {count})", partition.0);
+            self.monitor.report(&NodeReport::warning(format!("{what} cannot be used: {reason}")));
+            if let Some(why) = self.copy(&folders, partition, &what, applier, recovery)? {
+                let reason = format!("{reason}, and no other node gave it: {why}");
+                let text = format!("partition {} is left out: {reason}", partition.0);
+                self.monitor.report(&NodeReport::failure(text));
+                self.unusable.push(UnusablePartition { partition, reason });
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the node keep a partition; or says why it cannot be used.
     fn keep(
         &mut self,
         partition: PartitionId,
         opened: Result<Partition>,
-        node: &mut NodeLoop<Partition, EtcdLog>,
-    ) -> Result<()> {
-        let reason = match opened {
+        applier: &mut Applier<Partition>,
+        is_copy: bool,
+    ) -> Result<Option<String>> {
+        match opened {
             Ok(store) => {
                 let stepped = Arc::clone(store.opened());
-                match node.keep(partition, store) {
+                let kept = match is_copy {
+                    true => applier.keep_copy(partition, store),
+                    false => applier.keep(partition, store),
+                };
+                Ok(match kept {
                     Ok(()) => {
                         self.steps.add(partition, stepped);
-                        return Ok(());
+                        None
                     }
-                    Err(error) => error.to_string(),
-                }
+                    Err(error) => Some(error.to_string()),
+                })
             }
-            Err(error) if error.kind() == ErrorKind::Corrupt => error.to_string(),
+            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(Some(error.to_string())),
             Err(error) => {
                 let text = format!("open partition {}: {error}", partition.0);
-                return Err(Error::new(error.kind(), text).because(error));
+                Err(Error::new(error.kind(), text).because(error))
             }
-        };
-        self.monitor.report(&NodeReport::failure(format!("partition {} is left out: {reason}", partition.0)));
-        self.unusable.push(UnusablePartition { partition, reason });
-        Ok(())
+        }
+    }
+
+    /// Has the node keep a copy of a partition that it could not use; or says why nobody gave one.
+    fn copy<T: Transport>(
+        &mut self,
+        folders: &PartitionFolders,
+        partition: PartitionId,
+        what: &str,
+        applier: &mut Applier<Partition>,
+        recovery: &mut Recovery<'_, T>,
+    ) -> Result<Option<String>> {
+        let at_least = applier.state().seen().position;
+        let serving = applier.state().tables().placement().serving(partition);
+        let mut sources: Vec<NodeId> = serving.filter(|node| *node != self.own.node).collect();
+        // A node that has lost everything asks all the others for their share.
+        let count = sources.len().max(1);
+        sources.rotate_left(usize::from(partition.0) % count);
+        let mut reasons = Vec::new();
+        loop {
+            match recovery.copy_partition(folders, partition, &sources, at_least, what)? {
+                CopiedPartition::NotCopied(why) => {
+                    folders.put_old_back(partition)?;
+                    reasons.push(why);
+                    return Ok(Some(reasons.join("; ")));
+                }
+                CopiedPartition::InPlace(source) => {
+                    let unusable = match self.open_partition(folders, partition) {
+                        // It is the copy's own fault, unless this machine says no.
+                        Err(error) if !matches!(error.kind(), ErrorKind::Limit | ErrorKind::Io) => {
+                            Some(error.to_string())
+                        }
+                        opened => self.keep(partition, opened, applier, true)?,
+                    };
+                    match unusable {
+                        None => {
+                            folders.remove_old(partition)?;
+                            return Ok(None);
+                        }
+                        Some(reason) => {
+                            reasons.push(format!("the copy of node {} cannot be used: {reason}", source.0));
+                            sources.retain(|node| *node != source);
+                        }
+                    }
+                }
+            }
+        }
     }
 
     /// Opens partitions, several at a time: each reads its bodies and its log by one thread.
-    fn open_partitions(&self, partitions: &[PartitionId]) -> Vec<(PartitionId, Result<Partition>)> {
+    fn open_partitions(
+        &self,
+        folders: &PartitionFolders,
+        partitions: &[PartitionId],
+    ) -> Vec<(PartitionId, Result<Partition>)> {
         let threads =
             std::thread::available_parallelism().map_or(1, |count| count.get().min(OPENING_THREADS_MAX));
         let (next, opened) = (Mutex::new(partitions.iter()), Mutex::new(Vec::new()));
         let open = || {
             loop {
                 let Some(partition) = next.lock().next().copied() else { return };
-                let result = self.open_partition(partition);
+                let result = self.open_partition(folders, partition);
                 opened.lock().push((partition, result));
             }
         };
@@ -295,10 +465,10 @@ impl Opening<'_> {
         std::mem::take(&mut *opened.lock())
     }
 
-    fn open_partition(&self, partition: PartitionId) -> Result<Partition> {
+    fn open_partition(&self, folders: &PartitionFolders, partition: PartitionId) -> Result<Partition> {
         let own = OwnGroups::new(partition, self.description.partitions);
         let own = own.ok_or_else(|| Error::invalid("the cluster has fewer partitions"))?;
-        let path = self.folder.join(PARTITIONS_FOLDER).join(format!("{:04}", partition.0));
+        let path = folders.path(partition);
         let directory: Arc<dyn Directory> = Arc::new(DiskDirectory::open_or_create(path)?);
         let options = OpenOptions {
             // The log that all nodes share has what is not synced here.
@@ -343,12 +513,13 @@ impl Opening<'_> {
     fn not_joined(&self, status: &NodeStatus, patience: Duration) -> Error {
         let node = self.own.node.0;
         let (kind, why) = join_failure(status, self.monitor.last_failure().as_deref());
-        let endpoints: Vec<String> = self.own.etcd.endpoints.iter().map(ToString::to_string).collect();
+        let log = &self.own.log;
         Error::new(
             kind,
             format!(
-                "node {node} has not joined its cluster in {patience:?}: {why} (etcd at {})",
-                endpoints.join(", ")
+                "node {node} has not joined its cluster in {patience:?}: {why} ({} at {})",
+                log.engine(),
+                log.servers().join(", ")
             ),
         )
     }

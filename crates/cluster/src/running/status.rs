@@ -15,7 +15,7 @@ pub struct ClusterStatus {
     pub silent_for: Option<Duration>,
     /// Why the node does nothing any more; `None` if it runs.
     pub stopped: Option<String>,
-    /// Partitions that the node should keep, and could not when it started, and why: they are copied from other nodes.
+    /// Partitions that the node should keep, and could not when it started, nor copy from another node, and why.
     pub unusable: Vec<UnusablePartition>,
     /// Connections with the other members, and why there is none.
     pub links: Vec<PeerStatistics>,

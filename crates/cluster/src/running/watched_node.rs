@@ -13,6 +13,7 @@ use crate::transaction::coordinator::{BeginAt, Coordinator, CoordinatorOptions};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{LabelId, PartitionId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::travel::Travels;
 use evergraph_graph::unknown_commit::UnknownCommit;
 use std::fmt;
 use std::sync::Arc;
@@ -33,6 +34,10 @@ struct WatchedAsker {
 impl PartitionAsker for WatchedAsker {
     fn ask(&self, messages: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>> {
         self.monitor.explain(self.asker.ask(messages))
+    }
+
+    fn travels(&self) -> Option<Arc<dyn Travels>> {
+        self.asker.travels()
     }
 }
 

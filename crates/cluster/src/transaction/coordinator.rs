@@ -27,8 +27,9 @@ use crate::remote::remote_snapshot::{GraphMap as _, RemoteLimits};
 use crate::tables::cluster_tables::TableAnswer;
 use crate::tables::names::NameId;
 use crate::transaction::one_answer::{Waited, one_answer};
-use crate::transaction::submission::{Submitter, stopped};
+use crate::transaction::submission::{AheadCheck, Submitter, stopped};
 use crate::transaction::vertex_ids::VertexIds;
+use crate::travel::travelling_queries::TravellingQueries;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{LabelId, PartitionId, VertexId};
@@ -48,6 +49,8 @@ pub struct CoordinatorOptions {
     pub patience: Duration,
     /// How long a read waits for whoever keeps a partition.
     pub read_patience: Duration,
+    /// Whether its transactions are certified before they are sent.
+    pub ahead: AheadCheck,
     /// How much is read at once, and kept.
     pub limits: RemoteLimits,
 }
@@ -55,7 +58,7 @@ pub struct CoordinatorOptions {
 impl Default for CoordinatorOptions {
     fn default() -> Self {
         let (patience, read_patience) = (Duration::from_secs(10), Duration::from_secs(30));
-        Self { patience, read_patience, limits: RemoteLimits::default() }
+        Self { patience, read_patience, ahead: AheadCheck::default(), limits: RemoteLimits::default() }
     }
 }
 
@@ -82,6 +85,8 @@ pub struct Coordinator<N> {
     tables: SharedTables,
     /// Of the node, if its readers read them.
     own: Option<OwnPartitions>,
+    /// What runs stages of queries, if anything does.
+    travelling: Option<TravellingQueries>,
     clock: Arc<dyn Clock>,
     options: CoordinatorOptions,
     salt: GraphSalt,
@@ -101,7 +106,7 @@ impl<N: CoordinatingNode> Coordinator<N> {
         options: CoordinatorOptions,
     ) -> Self {
         let (salt, ids, chosen) = (tables.newest().salt(), VertexIds::default(), AtomicU64::new(0));
-        Self { node, readers, tables, own: None, clock, options, salt, ids, chosen }
+        Self { node, readers, tables, own: None, travelling: None, clock, options, salt, ids, chosen }
     }
 
     /// Transactions read the partitions of the node in their own threads.
@@ -110,9 +115,19 @@ impl<N: CoordinatingNode> Coordinator<N> {
         Self { own: Some(own), ..self }
     }
 
+    /// Stages of queries run where the vertices lie.
+    #[must_use]
+    pub fn travelling(self, queries: TravellingQueries) -> Self {
+        Self { travelling: Some(queries), ..self }
+    }
+
     /// Asks for `reader`, which begins at `moment`, as [`Coordinator::begin_at`] gives both.
     pub(crate) fn asker(&self, moment: &TablesMoment, reader: OpenReader) -> NodeAsker<N> {
         let asker = NodeAsker::new(self.node.clone(), reader, self.options.read_patience);
+        let asker = match &self.travelling {
+            Some(queries) => asker.travelling(queries.clone()),
+            None => asker,
+        };
         match &self.own {
             Some(own) => asker.beside(own.clone(), moment, Arc::clone(&self.clock)),
             None => asker,
@@ -229,8 +244,9 @@ impl<N: CoordinatingNode> Coordinator<N> {
     }
 
     pub(crate) fn submitter(&self) -> Submitter<'_, N> {
-        let (node, clock, patience) = (&self.node, &*self.clock, self.options.patience);
-        Submitter { node, clock, patience, salt: self.salt, limit: WaitLimit::of_thread() }
+        let (node, clock, options) = (&self.node, &*self.clock, &self.options);
+        let (patience, ahead) = (options.patience, options.ahead);
+        Submitter { node, clock, patience, salt: self.salt, ahead, limit: WaitLimit::of_thread() }
     }
 
     pub(crate) fn options(&self) -> &CoordinatorOptions {

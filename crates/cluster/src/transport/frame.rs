@@ -11,6 +11,8 @@
 //!               4         heartbeat   position:u64 digest:16 oldest:u64 needed_from:u64
 //!               5         forget      the id of a question
 //!               6         batch       count:varint, then of each kind and content
+//!               7         copy        `copy/message.rs`
+//!               8         travel      of a query whose stages travel         `travel/message.rs`
 //!            4  crc32c of all before
 //! ```
 //!
@@ -19,15 +21,17 @@
 //!
 //! A batch is what one node has for another at the same time: the questions of a reader about partitions that one node keeps,
 //! or answers. It saves what each frame costs sender, network and receiver. Each of its frames is what it is alone: answered,
-//! refused and forgotten by its own id. It has two to 256 frames, with 256 KiB of contents, and neither heartbeats nor batches.
+//! refused and forgotten by its own id. It has two to 256 frames, with 256 KiB of contents, and neither heartbeats, copies nor batches.
 
 use crate::checksum::{CHECKSUM_BYTES, before_checksum, put_checksum};
+use crate::copy::message::CopyMessage;
 use crate::digest::{SeenLog, put_seen, take_seen};
 use crate::log_position::LogPosition;
 use crate::planted::{Bug, planted};
 use crate::remote::question::{
     Answer, CONTENT_BYTES_MAX, Question, QuestionId, QuestionRefusal, put_id, take_id,
 };
+use crate::travel::message::TravelMessage;
 use evergraph_graph::bytes::{DecodeError, Decoded, Reader, put_varint};
 
 /// The most bytes that follow the length of a frame.
@@ -56,6 +60,8 @@ mod kind {
     pub const HEARTBEAT: u8 = 4;
     pub const FORGET: u8 = 5;
     pub const BATCH: u8 = 6;
+    pub const COPY: u8 = 7;
+    pub const TRAVEL: u8 = 8;
 }
 
 /// What one node sends another.
@@ -71,8 +77,12 @@ pub enum Frame {
     Heartbeat(Heartbeat),
     /// The asker does not wait for an answer any more.
     Forget(QuestionId),
+    /// Of a query whose stages run on several nodes.
+    Travel(TravelMessage),
     /// Several of the others, but no heartbeats, in the order in which they were sent. [`Frame::together`] makes it.
     Batch(Vec<Frame>),
+    /// Says something about a copy of what the receiver or the sender lacks.
+    Copy(CopyMessage),
 }
 
 /// How far a node is.
@@ -94,7 +104,9 @@ impl Frame {
             Self::Question(question) => question.asked.len(),
             Self::Answer(answer) => answer.answered.len(),
             Self::Refusal(_) | Self::Heartbeat(_) | Self::Forget(_) => 0,
+            Self::Travel(message) => message.content_bytes(),
             Self::Batch(frames) => frames.iter().map(Self::content_bytes).sum(),
+            Self::Copy(message) => message.content_bytes(),
         }
     }
 
@@ -107,14 +119,14 @@ impl Frame {
     /// One frame that is all of these: the only one, or a batch. `None` of no frames.
     ///
     /// # Panics
-    /// If they have no room in a batch ([`BATCH_FRAMES_MAX`], [`BATCH_BYTES_MAX`]), or one of several is a heartbeat or a batch.
+    /// If they have no room in a batch ([`BATCH_FRAMES_MAX`], [`BATCH_BYTES_MAX`]), or one of several is a heartbeat, a copy or a batch.
     #[must_use]
     pub fn together(mut frames: Vec<Self>) -> Option<Self> {
         if frames.len() < 2 {
             return frames.pop();
         }
         assert!(frames.len() <= BATCH_FRAMES_MAX, "a batch has {} frames", frames.len());
-        assert!(frames.iter().all(Self::is_batchable), "heartbeats and batches travel alone");
+        assert!(frames.iter().all(Self::is_batchable), "heartbeats, copies and batches travel alone");
         let batch = Self::Batch(frames);
         assert!(batch.content_bytes() <= BATCH_BYTES_MAX, "a batch has {} bytes", batch.content_bytes());
         Some(batch)
@@ -129,7 +141,7 @@ impl Frame {
     /// Whether it may be part of a batch.
     #[must_use]
     pub fn is_batchable(&self) -> bool {
-        !matches!(self, Self::Heartbeat(_) | Self::Batch(_))
+        !matches!(self, Self::Heartbeat(_) | Self::Batch(_) | Self::Copy(_))
     }
 
     /// The bytes.
@@ -173,10 +185,18 @@ impl Frame {
                 out.push(kind::FORGET);
                 put_id(out, *id);
             }
+            Self::Travel(message) => {
+                out.push(kind::TRAVEL);
+                message.encode(out);
+            }
             Self::Batch(frames) => {
                 out.push(kind::BATCH);
                 put_varint(out, frames.len() as u64);
                 frames.iter().for_each(|frame| frame.encode_content(out));
+            }
+            Self::Copy(message) => {
+                out.push(kind::COPY);
+                message.encode(out);
             }
         }
     }
@@ -219,7 +239,9 @@ impl Frame {
             kind::REFUSAL => Self::Refusal(QuestionRefusal::decode(reader)?),
             kind::HEARTBEAT => Self::Heartbeat(take_heartbeat(reader)?),
             kind::FORGET => Self::Forget(take_id(reader)?),
+            kind::TRAVEL => Self::Travel(TravelMessage::decode(reader)?),
             kind::BATCH => batch(&start, reader)?,
+            kind::COPY => Self::Copy(CopyMessage::decode(reader)?),
             found => return Err(start.error(format!("a kind of frame expected, found {found}"))),
         })
     }

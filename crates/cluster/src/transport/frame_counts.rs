@@ -42,18 +42,24 @@ pub struct FrameCounts {
     pub heartbeats: FrameTotal,
     /// Questions that nobody waits for any more.
     pub forgets: FrameTotal,
+    /// What is said about copies, and their pieces.
+    pub copies: FrameTotal,
+    /// Those of queries whose stages run on several nodes.
+    pub travels: FrameTotal,
 }
 
 impl FrameCounts {
     /// Each kind by its name, for metrics.
     #[must_use]
-    pub fn by_kind(&self) -> [(&'static str, FrameTotal); 5] {
+    pub fn by_kind(&self) -> [(&'static str, FrameTotal); 7] {
         [
             ("question", self.questions),
             ("answer", self.answers),
             ("refusal", self.refusals),
             ("heartbeat", self.heartbeats),
             ("forget", self.forgets),
+            ("copy", self.copies),
+            ("travel", self.travels),
         ]
     }
 
@@ -64,6 +70,8 @@ impl FrameCounts {
             Frame::Refusal(_) => &mut self.refusals,
             Frame::Heartbeat(_) => &mut self.heartbeats,
             Frame::Forget(_) => &mut self.forgets,
+            Frame::Copy(_) => &mut self.copies,
+            Frame::Travel(_) => &mut self.travels,
             Frame::Batch(frames) => return frames.iter().for_each(|frame| self.add(frame)),
         };
         total.add(frame.content_bytes());

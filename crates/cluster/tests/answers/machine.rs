@@ -129,6 +129,7 @@ impl Machine {
                 }
                 PeerEvent::OtherLog { .. } => return Err("there is one log".to_owned()),
                 PeerEvent::LeftBehind(node) => return Err(format!("node {} is left behind", node.0)),
+                PeerEvent::Copy(node, _) => return Err(format!("node {} speaks of a copy", node.0)),
             }
         }
         let asks = &self.asks;

@@ -12,6 +12,7 @@
 //! (`store_errors`), or a disk is full while a checkpoint is written. Which process of a node may write, if there are two, is in `joining`.
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
+mod ends;
 mod fuse;
 mod joining;
 mod machine;
@@ -130,8 +131,8 @@ fn planted_bugs_of_nodes_are_found() {
         (script, calm)
     });
     for (bug, message) in [
-        (Bug::StateSavedFirst, "copy it again"),
-        (Bug::PartitionSavedBehind, "copy it again"),
+        (Bug::StateSavedFirst, "copied from another"),
+        (Bug::PartitionSavedBehind, "copied from another"),
         (Bug::NeededFromBegun, "this node needs it from"),
         (Bug::NeededFromOfEnd, "this node needs it from"),
         (Bug::GroupsNotSaved, "what follows from the log differs"),

@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[test]
 fn of_two_processes_that_are_one_node_the_later_one_goes_on_and_the_first_says_why_not() {
     let Some(etcd) = Members::start(1) else { return };
-    let site = Site::on(&etcd, 1);
+    let site = Site::at(etcd.port(0), 1);
     let reports = Arc::<Mutex<Vec<NodeReport>>>::default();
     let first = open_hearing(site.folder(0), &reports).unwrap();
     let by_first = store(&first);
@@ -54,7 +54,7 @@ fn of_two_processes_that_are_one_node_the_later_one_goes_on_and_the_first_says_w
 #[test]
 fn a_node_that_needs_more_of_the_log_than_there_is_says_so() {
     let Some(etcd) = Members::start(1) else { return };
-    let site = Site::on(&etcd, 1);
+    let site = Site::at(etcd.port(0), 1);
     let node = site.open(0);
     write_path(&store(&node), 4);
     node.close().unwrap();

@@ -5,6 +5,7 @@
 //! graph       what is written and read through the stores of nodes
 //! lives       nodes are closed, dropped and opened again: all see everything
 //! copies      folders that were copied: two processes are one node; a node that needs more of the log than there is
+//! recovery    disks and partitions that are lost, a node that was away for too long: the others have what it lacks
 //! refusals    what keeps a node from starting, in words that name the cause
 //! ```
 //!
@@ -15,7 +16,13 @@ mod copies;
 #[path = "../../../../tests/src/etcd.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod etcd;
+#[path = "../../../../tests/src/folders.rs"]
+mod folders;
+#[path = "../../../../tests/src/free_ports.rs"]
+mod free_ports;
 mod graph;
+#[path = "../../../../tests/src/guarded_process.rs"]
+mod guarded_process;
 #[path = "../etcd/http.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod http;
@@ -23,6 +30,7 @@ mod lives;
 #[path = "../etcd/members.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod members;
+mod recovery;
 mod refusals;
 mod site;
 #[path = "../../../../tests/src/skips.rs"]

@@ -1,6 +1,7 @@
 //! Refusals: what keeps a node from starting, in words that name the cause. Nobody answers as etcd here.
 
-use crate::site::{Site, free_port, open, open_hearing};
+use crate::free_ports::free_ports;
+use crate::site::{Site, open, open_hearing};
 use evergraph_graph::error::{Error, ErrorKind};
 use std::fs;
 use std::net::TcpListener;
@@ -19,7 +20,7 @@ fn edit(file: &Path, from: &str, to: &str) {
 
 #[test]
 fn a_log_that_nobody_serves_is_named() {
-    let port = free_port();
+    let port = free_ports(1)[0];
     let site = Site::at(port, 1);
     let error = refused(site.folder(0));
     let said = error.to_string();
@@ -31,7 +32,7 @@ fn a_log_that_nobody_serves_is_named() {
 
 #[test]
 fn folders_and_files_that_cannot_be_used_are_named() {
-    let site = Site::at(free_port(), 2);
+    let site = Site::at(free_ports(1)[0], 2);
     let (first, second) = (site.folder(0), site.folder(1));
     let nothing = tempfile::tempdir().unwrap();
     let error = open(nothing.path()).map(drop).unwrap_err();

@@ -1,16 +1,16 @@
 //! Site: a cluster that was created, whose nodes listen on free ports of this machine.
 
-use crate::members::Members;
+use crate::folders::copy_folder;
+use crate::free_ports::free_ports;
 use evergraph_cluster::running::cluster_node::{ClusterNode, ClusterNodeOptions};
 use evergraph_cluster::running::create::{CreatedCluster, NewCluster};
 use evergraph_cluster::running::etcd_access::EtcdAccess;
+use evergraph_cluster::running::log_access::LogAccess;
 use evergraph_cluster::running::report::NodeReport;
 use evergraph_graph::error::Result;
 use evergraph_graph::partition::PartitionCount;
-use evergraph_storage::io::random::{Random as _, SplitMix64};
 use evergraph_storage::sync::Mutex;
 use std::fs;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,16 +22,16 @@ pub struct Site {
 }
 
 impl Site {
-    /// A cluster of so many nodes on a member of etcd.
-    pub fn on(etcd: &Members, nodes: usize) -> Self {
-        Self::at(etcd.port(0), nodes)
+    /// A cluster of so many nodes on the member of etcd at this port, or whatever answers there.
+    pub fn at(port: u16, nodes: usize) -> Self {
+        let url = format!("http://127.0.0.1:{port}").parse().unwrap();
+        Self::with(EtcdAccess::new(vec![url]), nodes)
     }
 
-    /// The same, with whatever answers at this port.
-    pub fn at(port: u16, nodes: usize) -> Self {
+    /// The same, on whatever log.
+    pub fn with(log: impl Into<LogAccess>, nodes: usize) -> Self {
         let home = tempfile::Builder::new().prefix("evergraph-cluster-").tempdir().unwrap();
-        let addresses = (0..nodes).map(|_| format!("127.0.0.1:{}", free_port())).collect();
-        let log = EtcdAccess::new(vec![format!("http://127.0.0.1:{port}").parse().unwrap()]);
+        let addresses = free_ports(nodes).into_iter().map(|port| format!("127.0.0.1:{port}")).collect();
         let partitions = PartitionCount::new(6).unwrap();
         let new = NewCluster { partitions, ..NewCluster::new("test", addresses, log) };
         let created = new.write(&home.path().join("test")).unwrap();
@@ -54,7 +54,7 @@ impl Site {
         copy_folder(self.folder(node), &copy);
         let file = copy.join("node.toml");
         let text = fs::read_to_string(&file).unwrap();
-        let port = free_port();
+        let port = free_ports(1)[0];
         fs::write(&file, format!("address = '127.0.0.1:{port}'\n{text}")).unwrap();
         copy
     }
@@ -74,24 +74,4 @@ pub fn open_hearing(folder: &Path, reports: &Arc<Mutex<Vec<NodeReport>>>) -> Res
         ..ClusterNodeOptions::default()
     };
     ClusterNode::open(folder, options)
-}
-
-/// A port that nobody listens at, and that the system gives to no connection by itself.
-pub fn free_port() -> u16 {
-    let mut random = SplitMix64::from_system().unwrap();
-    let port = || (20_000 + random.next_u64() % 12_000) as u16;
-    std::iter::repeat_with(port).find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
-}
-
-fn copy_folder(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy_folder(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! Judge: reads the log by itself, and knows the graph after each commit.
 
-use crate::cluster::{first_state, partitions};
+use crate::cluster::ClusterSetup;
 use crate::script::change;
 use crate::shown::Shown;
 use evergraph_cluster::certification::outcome::Refusal;
@@ -39,7 +39,15 @@ impl Judge {
     pub fn new() -> Self {
         let graphs = BTreeMap::from([(Timestamp::ZERO, Arc::default())]);
         let (graph, given) = (Shown::default(), Vec::new());
-        Self { state: first_state(), graph, graphs, given, commits: BTreeSet::new(), refused: 0, parts: 0 }
+        Self {
+            state: ClusterSetup::default().first_state(),
+            graph,
+            graphs,
+            given,
+            commits: BTreeSet::new(),
+            refused: 0,
+            parts: 0,
+        }
     }
 
     /// Reads on.
@@ -115,7 +123,7 @@ impl Judge {
 fn is_said_by(partition: PartitionId, mutation: &Mutation) -> bool {
     match mutation {
         Mutation::InsertEdge { edge, .. } | Mutation::DeleteEdge { edge } => {
-            partitions().of_group(edge.source.group()) == partition
+            ClusterSetup::default().partition_count().of_group(edge.source.group()) == partition
         }
         _ => true,
     }

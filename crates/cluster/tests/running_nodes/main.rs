@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cluster        nodes, each a thread and its workers; a thread for which time passes, for log and network
+//! copies         what a node has lost comes from the others, while all write: it is what they have
 //! indexes        built by the stores of all nodes, while all nodes write
 //! judge          reads the log by itself: the graph after each commit
 //! own_reads      the same of readers that read the partitions of their node themselves
@@ -17,7 +18,10 @@
 //! says what must come of it.
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
+#[path = "../../../../tests/src/cluster/nodes.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
 mod cluster;
+mod copies;
 mod indexes;
 mod judge;
 mod own_reads;

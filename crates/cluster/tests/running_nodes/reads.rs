@@ -1,6 +1,6 @@
 //! Reads: what a node reads of all partitions at S is the graph at S, while commits and merges go on.
 
-use crate::cluster::{Cluster, Partition, open};
+use crate::cluster::{Cluster, ClusterSetup, Partition};
 use crate::judge::Judge;
 use crate::shown::Shown;
 use crate::writer::{CONTENDED, Writer};
@@ -135,7 +135,7 @@ impl PartitionAsker for WorkersAsker {
 
 #[test]
 fn workers_answer_from_a_store_and_refuse_what_is_merged_away_or_belongs_elsewhere() {
-    let mut store = open(PartitionId(0));
+    let mut store = ClusterSetup::default().open(PartitionId(0));
     store.publish_through(&seen(5)).unwrap();
     store.set_horizon(LogPosition(4));
     let asker = WorkersAsker { workers: Mutex::new(workers()), store: Mutex::new(store) };

@@ -3,7 +3,7 @@
 //! Each checks what all of them touch, so that only one that has seen the commit before commits. Of two that are sent at once one
 //! is refused. So it is certain how many commit, whatever log and nodes do.
 
-use crate::cluster::{Cluster, Node, PARTITIONS, partitions};
+use crate::cluster::{Cluster, ClusterSetup, Node, PARTITIONS};
 use crate::judge::{Judge, ROWS_OF_RANGE};
 use crate::shown::Shown;
 use evergraph_cluster::key_hash::graph_salt::KeyHash;
@@ -108,7 +108,7 @@ impl<'a> Writer<'a> {
     }
 
     fn send(&mut self, since: Timestamp, mutations: &[Mutation]) {
-        let payloads = payloads(mutations, partitions()).unwrap();
+        let payloads = payloads(mutations, ClusterSetup::default().partition_count()).unwrap();
         let (checks, touches) = (vec![ANYTHING], vec![ANYTHING]);
         let last = TransactionPart { checks, touches, payloads, ..TransactionPart::default() };
         let node = self.chance.below(self.cluster.nodes.len() as u64) as usize;

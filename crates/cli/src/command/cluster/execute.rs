@@ -15,7 +15,7 @@ Examples:
 What a cluster is:
   One graph on several machines. Each partition of it has copies on several
   nodes, 2 by default; every node answers every query and takes transactions. A
-  shared log, which is etcd, orders the transactions, and each node decides from
+  shared log, on etcd or NATS, orders the transactions, and each node decides from
   it alone whether one commits. When a machine is lost the others go on, and
   nothing that was acknowledged is lost.
 

@@ -80,6 +80,8 @@ pub enum NodeState {
 pub struct LogSection {
     /// The last message that it has applied.
     pub applied: u64,
+    /// A hash of the log up to that message, in hexadecimal digits: nodes that have applied as much have the same.
+    pub digest: String,
     /// The last one that it knows of.
     pub end: u64,
     /// The first one that it needs, should it start again.
@@ -231,6 +233,7 @@ impl NodeDocument {
             last_failure: last_failure.clone(),
             log: LogSection {
                 applied: log.applied.position.0,
+                digest: format!("{:?}", log.applied.digest),
                 end: log.end.0,
                 needed_from: log.needed_from.0,
                 read_messages: log.read.messages,
@@ -412,6 +415,7 @@ pub fn example() -> NodeDocument {
         last_failure: None,
         log: LogSection {
             applied: 1_234,
+            digest: "0".repeat(32),
             end: 1_241,
             needed_from: 1_100,
             read_messages: 900,

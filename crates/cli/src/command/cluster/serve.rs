@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::target::FolderParser;
 use clap::Args;
 use evergraph::Database;
+use evergraph::cluster::node_options;
 use evergraph_cluster::running::cluster_node::{ClusterNode, ClusterNodeOptions};
 use evergraph_cluster::running::description::ClusterDescription;
 use evergraph_cluster::running::node_description::NodeDescription;
@@ -41,6 +42,9 @@ What it does:
   log, keeps the node's partitions, answers other nodes at the port of --nodes,
   and serves the whole graph at --listen, as evergraph serve does. It says what
   it waits for, and when it has joined; drivers connect after that.
+
+  What it lacks it copies from other nodes first: after its disk was lost, or a
+  partition, or when it was away for longer than the log is kept.
 
   node.toml in the folder has what is this node's own: where it listens for
   other nodes, memory, how often it makes a checkpoint, where the log is.
@@ -109,14 +113,13 @@ fn open(
 ) -> Result<Option<Arc<ClusterNode>>, Failure> {
     let folder = arguments.folder.clone();
     let (description, own) = (ClusterDescription::read(&folder)?, NodeDescription::read(&folder)?);
-    let endpoints: Vec<String> = own.etcd.endpoints.iter().map(ToString::to_string).collect();
-    let endpoints = endpoints.join(", ");
+    let endpoints = own.log.servers().join(", ");
     tracing::info!(target: target::SERVER, cluster = description.name, node = own.node.0, "waits for the log at {endpoints}");
     serving.tell(&format!("waiting for the log at {endpoints}"));
     let options = ClusterNodeOptions {
         join_patience: arguments.join_timeout,
         on_report: Some(reporting()),
-        ..ClusterNodeOptions::default()
+        ..node_options()
     };
     // It may wait for the log for long, and is asked to end meanwhile.
     let opening = thread::Builder::new().name("opening".to_owned());

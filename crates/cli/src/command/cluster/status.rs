@@ -115,7 +115,8 @@ impl StatusReport {
             false => format!("{pid} is gone; what follows is {since} old"),
             true if self.is_outdated() => {
                 format!(
-                    "{pid}{url}; what follows has not been renewed for {since}: its disk is full, or it is stopped"
+                    "{pid}{url}; what follows has not been renewed for {since}: it is starting, and perhaps copies what it lacks, which its log \
+                     says; or its disk is full, or it is stopped"
                 )
             }
             true => format!("{pid}{url}"),

@@ -249,6 +249,30 @@ fn heartbeats_say_from_where_on_the_log_is_needed_and_it_may_be_trimmed_to_the_l
 }
 
 #[test]
+fn a_member_that_copies_says_what_it_needs_of_the_log_and_has_its_say_again() {
+    let (network, mut a, _b) = two(99);
+    let mut copying = network.connect(NodeId(1));
+    (1..=20).for_each(|message| a.apply(message));
+    let mut need = |a: &mut Peer, position| {
+        let frame = Frame::Copy(CopyMessage::NeedsLog(LogPosition(position)));
+        copying.send(NodeId(0), &frame).unwrap();
+        a.step(0)
+    };
+    need(&mut a, 12);
+    assert_eq!(a.peers.trims_to(LogPosition(15)), Some(LogPosition(12)));
+    (21..=2100).for_each(|message| a.apply(message));
+    assert!(need(&mut a, 12).contains(&PeerEvent::LeftBehind(NodeId(1))));
+    assert_eq!(a.peers.trims_to(LogPosition(15)), Some(LogPosition(15)), "2 GiB since");
+    need(&mut a, 2000);
+    assert_eq!(a.peers.trims_to(LogPosition(2050)), Some(LogPosition(2000)));
+    assert!(!a.peers.is_alive(ms(0), NodeId(1)), "it has not joined");
+    // All else about copies goes on to whoever owns the node.
+    let asked = CopyMessage::End { copy: crate::copy::message::CopyId(3) };
+    copying.send(NodeId(0), &Frame::Copy(asked.clone())).unwrap();
+    assert_eq!(a.step(1), [PeerEvent::Copy(NodeId(1), asked)]);
+}
+
+#[test]
 fn own_partitions_are_asked_in_the_same_step_and_others_over_the_network() {
     let (_network, mut a, mut b) = two(99);
     let own = a.ask(0);

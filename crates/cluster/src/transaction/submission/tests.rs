@@ -124,7 +124,7 @@ impl Desk {
 
     fn submitter<'a>(node: &'a NodeHandle<ToyNode>, clock: &'a SystemClock) -> Submitter<'a, ToyNode> {
         let (patience, limit) = (Duration::from_millis(100), WaitLimit::of_thread());
-        Submitter { node, clock, patience, salt: SALT, limit }
+        Submitter { node, clock, patience, salt: SALT, ahead: AheadCheck::Asked, limit }
     }
 }
 
@@ -175,6 +175,12 @@ fn what_would_be_refused_is_not_sent() {
     let desk = Desk::with(takes, Some(refusal), false);
     assert!(desk.submit(10).is_err_and(|error| error.is_conflict()));
     assert!(desk.pushed.lock().is_empty());
+
+    // Unless nobody asks the certifier of the node.
+    let (node, clock) = (desk.thread.handle(), SystemClock::new());
+    let submitter = Submitter { ahead: AheadCheck::Skipped, ..Desk::submitter(&node, &clock) };
+    assert_eq!(submitter.submit(SINCE, TransactionPart::default()).expect("it commits"), COMMITTED);
+    assert_eq!(desk.pushed.lock().len(), 1);
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! Frames as bytes: golden ones, random ones, and what is none.
 
 use super::*;
+use crate::copy::message::tests::messages;
+use crate::copy::message::{CopyId, CopySubject};
 use crate::digest::LogDigest;
 use crate::planted::assert_found;
 use crate::record::strategy::{any_author, any_seen};
 use crate::record_id::{Author, NodeId};
 use crate::remote::question::RefusalReason;
+use crate::travel::message::TravelId;
 use evergraph_graph::id::PartitionId;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -43,10 +46,15 @@ fn any_frame() -> impl Strategy<Value = Frame> {
         (any_id(), content()).prop_map(|(id, answered)| Frame::Answer(Answer { id, answered })),
         (any_id(), any_reason()).prop_map(|(id, reason)| Frame::Refusal(QuestionRefusal { id, reason })),
         any_id().prop_map(Frame::Forget),
+        (any_id(), any::<u16>(), any::<u32>()).prop_map(|(id, stage, from)| {
+            let id = TravelId { asker: id.asker, number: id.number };
+            Frame::Travel(TravelMessage::Want { id, stage, from })
+        }),
     ];
     let batchable = batchable.boxed();
     let batch = vec(batchable.clone(), 2..6).prop_map(Frame::Batch);
-    prop_oneof![4 => batchable, 1 => heartbeat, 2 => batch]
+    let copy = messages().prop_map(Frame::Copy);
+    prop_oneof![4 => batchable, 1 => heartbeat, 2 => batch, 2 => copy]
 }
 
 /// The frame with the checksum of its bytes, whatever they are.
@@ -130,6 +138,7 @@ fn the_bytes_are_those_of_version_1() {
         Frame::Heartbeat(Heartbeat { applied, oldest: LogPosition(6), needed_from: LogPosition(5) }),
         Frame::Forget(id),
         Frame::Batch(vec![sample(), Frame::Forget(id)]),
+        Frame::Copy(CopyMessage::Begin { copy: CopyId(0x0102), subject: CopySubject::State }),
     ];
     // Written by an independent program.
     let golden = [
@@ -143,6 +152,7 @@ fn the_bytes_are_those_of_version_1() {
         "0e0000000105030002000000ac025a7af477",
         "3b00000001060201030002000000ac0205000700000000000000000102030405060708090a0b0c0d0e0fdc050000\
          0361736b05030002000000ac02e15912ba",
+        "10000000010702020100000000000000cc1cabb8",
     ];
     for (frame, golden) in frames.iter().zip(golden) {
         let bytes = frame.encode();
@@ -200,7 +210,8 @@ fn a_batch_has_as_many_frames_as_it_says_and_no_more_than_have_room() {
     // Neither a heartbeat nor a batch is in it.
     let (applied, oldest) = (SeenLog::START, LogPosition(0));
     let heartbeat = Frame::Heartbeat(Heartbeat { applied, oldest, needed_from: LogPosition(0) });
-    for stranger in [heartbeat, Frame::Batch(two.to_vec())] {
+    let copy = Frame::Copy(CopyMessage::NeedsLog(LogPosition(1)));
+    for stranger in [heartbeat, Frame::Batch(two.to_vec()), copy] {
         let (offset, expected) = error_of(2, &[forget.clone(), stranger]);
         assert!(offset == 16 && expected.starts_with("a frame of a batch"), "{offset}: {expected}");
     }

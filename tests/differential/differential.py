@@ -28,13 +28,11 @@ from gremlin_python.structure.graph import Edge, Property, Vertex, VertexPropert
 from gremlin_python.structure.graph import Path as Walk
 
 from known import reason
-from traversals import Traversal, graph
+from traversals import made
 
 # Random traversals name much that a random graph doesn't have.
 warnings.simplefilter("ignore", evergraph.UnknownNameWarning)
 
-#: Traversals asked on one graph.
-TEXTS = 40
 #: Results of a traversal that are compared; more than so many aren't.
 MOST = 3000
 SECONDS, MEMORY_BYTES = 5, 64 << 20
@@ -196,10 +194,9 @@ def main():
     print(f"Traversals here and on TinkerGraph for {chosen.seconds:g} s, from seed {seed}.")
     sums = Counter()
     while time.monotonic() < ends and sums["differ"] < chosen.differences:
-        chance = random.Random(seed)
-        made, traversals = graph(chance), [Traversal.of(chance) for _ in range(TEXTS)]
+        graph, traversals = made(seed)
         texts = [traversal.text() for traversal in traversals]
-        for traversal, mine, theirs in zip(traversals, ours(made, texts), oracle.ask(made, texts), strict=True):
+        for traversal, mine, theirs in zip(traversals, ours(graph, texts), oracle.ask(graph, texts), strict=True):
             if alike(traversal, mine, theirs):
                 same = isinstance(mine, str) and isinstance(theirs, str)
                 sums["errors of both" if same else "too much" if TOO_MUCH in (mine, theirs) else "same"] += 1
@@ -207,7 +204,7 @@ def main():
             if why := reason(traversal.text(), mine, theirs):
                 sums[f"known: {why}"] += 1
                 continue
-            small, traversal = smallest(oracle, made, traversal)
+            small, traversal = smallest(oracle, graph, traversal)
             text = traversal.text()
             mine, theirs = ours(small, [text])[0], oracle.ask(small, [text])[0]
             if why := reason(text, mine, theirs):

@@ -1,6 +1,14 @@
-"""Random graphs and random traversals, which most of the time fit what they are at."""
+"""Random graphs and random traversals, which most of the time fit what they are at.
 
+    python traversals.py SEED COUNT
+
+prints as many graphs, each with its traversals, from this seed and those after it: a line of JSON each.
+"""
+
+import json
+import random
 import re
+import sys
 from dataclasses import dataclass, replace
 
 VERTEX_LABELS, EDGE_LABELS, KEYS = ("x", "y"), ("a", "b"), ("n", "m", "s")
@@ -78,6 +86,8 @@ MOVES = [
     (r"\b(values|id|label|count|sum|min|max|mean|key|value|math|constant|length|asString|toUpper|concat)\([^()]*\)$", "value"),
 ]
 DEPTH_MAX, STEPS_MAX, STEPS_WITHIN_MAX = 2, 6, 3
+#: Traversals asked on one graph.
+TEXTS = 40
 #: How many of the traversals are ordered, and how such a one begins: by ids, which differ.
 ORDERED, ORDERED_START, ORDERED_STEPS_MAX = 0.25, "g.V().order().by(id)", 3
 
@@ -183,3 +193,21 @@ def graph(chance):
     edges = [{"label": chance.choice(EDGE_LABELS), "from": chance.choice(ends), "to": chance.choice(ends),
               "properties": some({"w": number}) | {"e": place}} for place in range(chance.randint(0, 9))]
     return {"vertices": vertices, "edges": edges}
+
+
+def made(seed):
+    """The graph of a seed, and its traversals."""
+    chance = random.Random(seed)
+    return graph(chance), [Traversal.of(chance) for _ in range(TEXTS)]
+
+
+def main():
+    first, count = map(int, sys.argv[1:])
+    for seed in range(first, first + count):
+        on, traversals = made(seed)
+        texts = [{"text": traversal.text(), "ordered": traversal.is_ordered()} for traversal in traversals]
+        print(json.dumps(on | {"seed": seed, "traversals": texts}))
+
+
+if __name__ == "__main__":
+    main()

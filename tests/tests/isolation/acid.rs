@@ -13,10 +13,10 @@
 //! Source: Waudby et al., "Towards Testing ACID Compliance in the LDBC Social Network Benchmark" (TPCTC
 //! 2020).
 
-use crate::race::{CASES, Dice, name_types, once, race};
-use evergraph::{Database, Direction, EdgeId, EngineKind, Isolation};
+use crate::deployment::{DeployedGraph, Deployment};
+use crate::race::{Dice, once, race};
+use evergraph::{Direction, EdgeId, Isolation};
 use evergraph::{ReadByName, Transaction, Value, VertexId};
-use evergraph_tests::store::in_memory;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const THREADS: usize = 4;
@@ -31,9 +31,10 @@ fn version(tx: &Transaction, vertex: VertexId) -> i64 {
 }
 
 /// People who know each other in a ring, of version zero.
-fn people(engine: EngineKind, count: usize) -> (Database, Vec<VertexId>) {
-    let database = in_memory(engine);
-    let people = database
+fn people(deployment: Deployment, count: usize) -> (DeployedGraph, Vec<VertexId>) {
+    let graph = deployment.start();
+    let people = graph
+        .of(0)
         .transact(|tx| {
             let person = |tx: &mut Transaction| {
                 tx.add_vertex("Person", &[("version", 0_i64.into()), ("history", Value::from(""))])
@@ -46,12 +47,13 @@ fn people(engine: EngineKind, count: usize) -> (Database, Vec<VertexId>) {
             Ok(people)
         })
         .unwrap();
-    (database, people)
+    graph.wait();
+    (graph, people)
 }
 
 /// Half of the threads write, half read. Readers answer whether what they saw is in order.
 fn writers_and_readers(
-    database: &Database,
+    graph: &DeployedGraph,
     isolation: Isolation,
     write: impl Fn(&mut Transaction, i64, &mut Dice) -> evergraph::Result<()> + Sync,
     read: impl Fn(&Transaction, &mut Dice) -> bool + Sync,
@@ -59,10 +61,10 @@ fn writers_and_readers(
     let in_order = race(THREADS, ROUNDS, |thread, round, dice| {
         if thread % 2 == 0 {
             let own = (thread * ROUNDS + round) as i64 + 1;
-            database.transact_with(isolation, |tx| write(tx, own, dice)).unwrap();
+            graph.of(thread).transact_with(isolation, |tx| write(tx, own, dice)).unwrap();
             return true;
         }
-        let tx = database.begin_with(isolation);
+        let tx = graph.of(thread).begin_with(isolation);
         let in_order = read(&tx, dice);
         tx.commit().unwrap();
         in_order
@@ -73,11 +75,11 @@ fn writers_and_readers(
 
 #[test]
 fn atomicity_c_and_rb_all_or_nothing_of_a_transaction_is_there() {
-    for (engine, isolation) in CASES {
-        let (database, people) = people(engine, 8);
-        let committed = race(THREADS, ROUNDS, |_, round, dice| {
+    for (deployment, isolation) in Deployment::cases() {
+        let (graph, people) = people(deployment, 8);
+        let committed = race(THREADS, ROUNDS, |thread, round, dice| {
             let rolls_back = round % 3 == 0;
-            once(&database, isolation, |tx| {
+            once(graph.of(thread), isolation, |tx| {
                 let person = dice.pick(&people);
                 tx.set(person, "version", version(tx, person) + 1)?;
                 let friend = tx.add_vertex("Friend", &[("version", 1_i64.into())])?;
@@ -90,7 +92,7 @@ fn atomicity_c_and_rb_all_or_nothing_of_a_transaction_is_there() {
         });
         let committed = committed.iter().flatten().filter(|committed| **committed).count();
         assert!(committed > 0);
-        let snapshot = database.snapshot();
+        let snapshot = graph.snapshot();
         let versions: i64 = people.iter().map(|v| number(snapshot.get(*v, "version").unwrap())).sum();
         let edges = |v: &VertexId| snapshot.edges(*v, Direction::Out, &["BEFRIENDS"]).unwrap().len();
         assert_eq!(versions as usize, committed);
@@ -115,15 +117,15 @@ fn append(tx: &mut Transaction, own: i64, pair: (VertexId, EdgeId, VertexId)) ->
 
 #[test]
 fn g0_writes_of_two_transactions_do_not_mix() {
-    for (engine, isolation) in CASES {
-        let (database, people) = people(engine, 2);
+    for (deployment, isolation) in Deployment::cases() {
+        let (graph, people) = people(deployment, 2);
         let (source, target) = (people[0], people[1]);
-        let edge = database.snapshot().edges(source, Direction::Out, &["KNOWS"]).unwrap()[0].0;
+        let edge = graph.snapshot().edges(source, Direction::Out, &["KNOWS"]).unwrap()[0].0;
         race(THREADS, ROUNDS, |thread, round, _| {
             let own = (thread * ROUNDS + round) as i64;
-            database.transact_with(isolation, |tx| append(tx, own, (source, edge, target))).unwrap();
+            graph.of(thread).transact_with(isolation, |tx| append(tx, own, (source, edge, target))).unwrap();
         });
-        let snapshot = database.snapshot();
+        let snapshot = graph.snapshot();
         let first = snapshot.get(source, "history").unwrap();
         assert_eq!(snapshot.get_edge(edge, "history").unwrap(), first, "{isolation:?}");
         assert_eq!(snapshot.get(target, "history").unwrap(), first, "{isolation:?}");
@@ -134,11 +136,11 @@ fn g0_writes_of_two_transactions_do_not_mix() {
 
 #[test]
 fn g1a_what_was_rolled_back_is_never_read() {
-    for (engine, isolation) in CASES {
-        let (database, people) = people(engine, 4);
+    for (deployment, isolation) in Deployment::cases() {
+        let (graph, people) = people(deployment, 4);
         let seen = race(THREADS, ROUNDS, |thread, _, dice| {
             let person = dice.pick(&people);
-            let mut tx = database.begin_with(isolation);
+            let mut tx = graph.of(thread).begin_with(isolation);
             if thread % 2 == 0 {
                 tx.set(person, "version", 2_i64).unwrap();
                 tx.rollback();
@@ -152,10 +154,10 @@ fn g1a_what_was_rolled_back_is_never_read() {
 
 #[test]
 fn g1b_what_a_transaction_wrote_over_itself_is_never_read() {
-    for (engine, isolation) in CASES {
-        let (database, people) = people(engine, 4);
+    for (deployment, isolation) in Deployment::cases() {
+        let (graph, people) = people(deployment, 4);
         writers_and_readers(
-            &database,
+            &graph,
             isolation,
             |tx, own, dice| {
                 let person = dice.pick(&people);
@@ -169,14 +171,15 @@ fn g1b_what_a_transaction_wrote_over_itself_is_never_read() {
 
 #[test]
 fn g1c_two_transactions_never_read_each_others_writes() {
-    for (engine, isolation) in CASES {
-        let (database, people) = people(engine, 6);
+    for (deployment, isolation) in Deployment::cases() {
+        let (graph, people) = people(deployment, 6);
         let name = |thread: usize, round: usize| (thread * ROUNDS + round) as i64 + 1;
         // Which transaction each one read from.
         let read = race(THREADS, ROUNDS, |thread, round, dice| {
             let [written, read] = dice.pick_two(&people);
             let mut from = 0;
-            database
+            graph
+                .of(thread)
                 .transact_with(isolation, |tx| {
                     tx.set(written, "version", name(thread, round))?;
                     from = version(tx, read);
@@ -210,10 +213,10 @@ fn versions_of_four(tx: &Transaction, people: &[VertexId], start: usize) -> Vec<
 
 #[test]
 fn otv_and_fr_a_transaction_is_seen_whole_and_does_not_vanish() {
-    for (engine, isolation) in CASES {
-        let (database, people) = people(engine, 8);
+    for (deployment, isolation) in Deployment::cases() {
+        let (graph, people) = people(deployment, 8);
         writers_and_readers(
-            &database,
+            &graph,
             isolation,
             // The same fours, so that all of one four are always equal.
             |tx, _, dice| raise_four(tx, &people, dice.below(2) * 4),
@@ -230,10 +233,10 @@ fn otv_and_fr_a_transaction_is_seen_whole_and_does_not_vanish() {
 
 #[test]
 fn imp_the_same_question_about_a_vertex_has_the_same_answer() {
-    for (engine, isolation) in CASES {
-        let (database, people) = people(engine, 2);
+    for (deployment, isolation) in Deployment::cases() {
+        let (graph, people) = people(deployment, 2);
         writers_and_readers(
-            &database,
+            &graph,
             isolation,
             |tx, _, dice| {
                 let person = dice.pick(&people);
@@ -252,12 +255,12 @@ fn imp_the_same_question_about_a_vertex_has_the_same_answer() {
 
 #[test]
 fn pmp_the_same_question_about_edges_has_the_same_answer() {
-    for (engine, isolation) in CASES {
-        let (database, people) = people(engine, 4);
-        name_types(&database, &["LIKES"]);
+    for (deployment, isolation) in Deployment::cases() {
+        let (graph, people) = people(deployment, 4);
+        graph.name_types(&["LIKES"]);
         let likes = |tx: &Transaction, post| tx.edges(post, Direction::In, &["LIKES"]).unwrap().len();
         writers_and_readers(
-            &database,
+            &graph,
             isolation,
             |tx, _, dice| {
                 let [person, post] = dice.pick_two(&people);
@@ -275,18 +278,18 @@ fn pmp_the_same_question_about_edges_has_the_same_answer() {
 
 #[test]
 fn lu_no_update_is_lost() {
-    for (engine, isolation) in CASES {
-        let (database, people) = people(engine, 2);
-        let committed = race(THREADS, ROUNDS, |_, _, dice| {
+    for (deployment, isolation) in Deployment::cases() {
+        let (graph, people) = people(deployment, 2);
+        let committed = race(THREADS, ROUNDS, |thread, _, dice| {
             let person = dice.pick(&people);
-            once(&database, isolation, |tx| {
+            once(graph.of(thread), isolation, |tx| {
                 let next = version(tx, person) + 1;
                 std::thread::yield_now();
                 tx.set(person, "version", next)
             })
         });
         let committed = committed.iter().flatten().filter(|committed| **committed).count();
-        let snapshot = database.snapshot();
+        let snapshot = graph.snapshot();
         let versions: i64 = people.iter().map(|v| number(snapshot.get(*v, "version").unwrap())).sum();
         assert_eq!(versions as usize, committed, "{isolation:?}");
     }
@@ -294,20 +297,22 @@ fn lu_no_update_is_lost() {
 
 /// Each pair has two accounts, of which together never less than zero may be left: whoever takes 100 looks
 /// at both before. How many pairs fell below.
-fn write_skews(engine: EngineKind, isolation: Isolation) -> usize {
+fn write_skews(deployment: Deployment, isolation: Isolation) -> usize {
     const PAIRS: usize = 200;
-    let database = in_memory(engine);
-    let pairs: Vec<[VertexId; 2]> = database
+    let graph = deployment.start();
+    let pairs: Vec<[VertexId; 2]> = graph
+        .of(0)
         .transact(|tx| {
             let mut account = |held: i64| tx.add_vertex("Account", &[("held", held.into())]);
             (0..PAIRS).map(|_| Ok([account(70)?, account(80)?])).collect()
         })
         .unwrap();
+    graph.wait();
     let held = |tx: &Transaction, account| number(tx.get(account, "held").unwrap());
     for pair in &pairs {
         let both_read = [AtomicBool::new(false), AtomicBool::new(false)];
         race(2, 1, |thread, _, _| {
-            once(&database, isolation, |tx| {
+            once(graph.of(thread), isolation, |tx| {
                 let (left, own) = (held(tx, pair[0]) + held(tx, pair[1]), held(tx, pair[thread]));
                 // Gives the other one time to read as well; it may have been first altogether.
                 both_read[thread].store(true, Ordering::Release);
@@ -324,7 +329,7 @@ fn write_skews(engine: EngineKind, isolation: Isolation) -> usize {
             })
         });
     }
-    let snapshot = database.snapshot();
+    let snapshot = graph.snapshot();
     let sum = |pair: &&[VertexId; 2]| -> i64 {
         pair.iter().map(|account| number(snapshot.get(*account, "held").unwrap())).sum()
     };
@@ -333,9 +338,9 @@ fn write_skews(engine: EngineKind, isolation: Isolation) -> usize {
 
 #[test]
 fn ws_of_two_that_read_both_only_one_writes_if_they_are_serialisable() {
-    for engine in EngineKind::ALL {
-        assert_eq!(write_skews(engine, Isolation::Serializable), 0);
-        let skews = write_skews(engine, Isolation::Snapshot);
+    for deployment in Deployment::ALL {
+        assert_eq!(write_skews(deployment, Isolation::Serializable), 0);
+        let skews = write_skews(deployment, Isolation::Snapshot);
         assert!(skews > 0, "the threads never met: this test shows nothing");
     }
 }

@@ -1,23 +1,29 @@
 //! What is special about graphs: no edge without its ends, both sides of a list agree, one vertex a key,
 //! and degree, list, scan and index say the same, at both levels.
 
-use crate::race::{CASES, name_types, once, race};
-use evergraph::{
-    Database, Direction, EngineKind, ErrorKind, GraphView, IndexOptions, ReadByName, Snapshot, VertexId,
-};
+use crate::deployment::{DeployedGraph, Deployment};
+use crate::race::{once, race};
+use evergraph::{Direction, ErrorKind, GraphView, IndexOptions, ReadByName, Snapshot, VertexId};
 use evergraph_tests::contents::Contents;
-use evergraph_tests::store::in_memory;
 use std::collections::BTreeSet;
 
 const THREADS: usize = 4;
 const ROUNDS: usize = 300;
+/// On a cluster, where each look goes to other nodes.
+const CLUSTER_ROUNDS: usize = 80;
 
-fn vertices(engine: EngineKind, count: usize) -> (Database, Vec<VertexId>) {
-    let database = in_memory(engine);
-    let vertices = database
+fn rounds(deployment: Deployment) -> usize {
+    if deployment.is_cluster() { CLUSTER_ROUNDS } else { ROUNDS }
+}
+
+fn vertices(deployment: Deployment, count: usize) -> (DeployedGraph, Vec<VertexId>) {
+    let graph = deployment.start();
+    let vertices = graph
+        .of(0)
         .transact(|tx| (0..count).map(|at| tx.add_vertex("V", &[("at", (at as i64).into())])).collect())
         .unwrap();
-    (database, vertices)
+    graph.wait();
+    (graph, vertices)
 }
 
 /// Every edge is in both lists, its ends are there, and counts agree with lists.
@@ -46,16 +52,16 @@ fn assert_sound(snapshot: &Snapshot) {
 
 #[test]
 fn no_edge_outlives_its_ends() {
-    for (engine, isolation) in CASES {
-        let (database, vertices) = vertices(engine, 40);
-        race(THREADS, ROUNDS, |thread, round, dice| {
+    for (deployment, isolation) in Deployment::cases() {
+        let (graph, vertices) = vertices(deployment, 40);
+        race(THREADS, rounds(deployment), |thread, round, dice| {
             if thread == 0 {
-                assert_sound(&database.snapshot());
+                assert_sound(&graph.of(thread).snapshot());
                 return;
             }
             let [source, target] = dice.pick_two(&vertices);
             let deletes = round % 40 == 39;
-            let mut tx = database.begin_with(isolation);
+            let mut tx = graph.of(thread).begin_with(isolation);
             let done = match deletes {
                 true => tx.delete_vertex(source),
                 false => tx.add_edge(source, "E", target, &[]).map(drop),
@@ -65,7 +71,7 @@ fn no_edge_outlives_its_ends() {
                 assert!(matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound), "{error}");
             }
         });
-        let snapshot = database.snapshot();
+        let snapshot = graph.snapshot();
         assert_sound(&snapshot);
         assert!(snapshot.vertices(None).unwrap().len() < vertices.len(), "nothing was deleted");
     }
@@ -73,12 +79,14 @@ fn no_edge_outlives_its_ends() {
 
 #[test]
 fn whoever_upserts_the_same_key_at_once_makes_one_vertex() {
-    for (engine, isolation) in CASES {
-        let database = in_memory(engine);
-        database.create_unique_index("User", "name").unwrap();
-        race(THREADS, ROUNDS, |_, round, _| {
+    for (deployment, isolation) in Deployment::cases() {
+        let graph = deployment.start();
+        graph.of(0).create_unique_index("User", "name").unwrap();
+        graph.wait();
+        race(THREADS, rounds(deployment), |thread, round, _| {
             let name = format!("user {}", round / 2);
-            database
+            graph
+                .of(thread)
                 .transact_with(isolation, |tx| {
                     match tx.find("User", "name", name.as_str())? {
                         Some(user) => {
@@ -98,25 +106,29 @@ fn whoever_upserts_the_same_key_at_once_makes_one_vertex() {
                 })
                 .unwrap();
         });
-        let snapshot = database.snapshot();
+        let snapshot = graph.snapshot();
         let users = snapshot.vertices(Some("User")).unwrap();
-        assert_eq!(users.len(), ROUNDS / 2);
+        assert_eq!(users.len(), rounds(deployment) / 2);
         let seen = |user: &VertexId| snapshot.get(*user, "seen").unwrap().unwrap().as_i64().unwrap();
-        assert_eq!(users.iter().map(seen).sum::<i64>() as usize, THREADS * ROUNDS, "{isolation:?}");
+        assert_eq!(
+            users.iter().map(seen).sum::<i64>() as usize,
+            THREADS * rounds(deployment),
+            "{isolation:?}"
+        );
     }
 }
 
 #[test]
 fn index_scan_and_lists_agree_in_every_snapshot() {
-    for (engine, isolation) in CASES {
-        let (database, vertices) = vertices(engine, 30);
-        database.create_index(&IndexOptions::on_label("V", "group")).unwrap();
-        name_types(&database, &["MEMBER"]);
-        race(THREADS, ROUNDS, |thread, _, dice| {
+    for (deployment, isolation) in Deployment::cases() {
+        let (graph, vertices) = vertices(deployment, 30);
+        graph.of(0).create_index(&IndexOptions::on_label("V", "group")).unwrap();
+        graph.name_types(&["MEMBER"]);
+        race(THREADS, rounds(deployment), |thread, _, dice| {
             if thread > 0 {
                 let (vertex, group) = (dice.pick(&vertices), dice.below(4) as i64);
                 // A member of a group has an edge to its own first vertex, for the lists to agree.
-                once(&database, isolation, |tx| {
+                once(graph.of(thread), isolation, |tx| {
                     for (edge, _) in tx.edges(vertex, Direction::Out, &["MEMBER"])? {
                         tx.delete_edge(edge)?;
                     }
@@ -125,7 +137,7 @@ fn index_scan_and_lists_agree_in_every_snapshot() {
                 });
                 return;
             }
-            let snapshot = database.snapshot();
+            let snapshot = graph.of(thread).snapshot();
             let group_of =
                 |vertex: VertexId| snapshot.get(vertex, "group").unwrap().and_then(|group| group.as_i64());
             for group in 0..4 {
@@ -143,18 +155,20 @@ fn index_scan_and_lists_agree_in_every_snapshot() {
 
 #[test]
 fn a_transaction_reads_one_moment_while_others_write_merge_and_make_checkpoints() {
-    for (engine, isolation) in CASES {
-        let (database, vertices) = vertices(engine, 60);
-        name_types(&database, &["E"]);
+    for (deployment, isolation) in Deployment::cases() {
+        let (graph, vertices) = vertices(deployment, 60);
+        graph.name_types(&["E"]);
         race(THREADS, 15, |thread, round, dice| match thread {
             0 => {
-                let tx = database.begin_with(isolation);
+                let tx = graph.of(thread).begin_with(isolation);
                 let first = Contents::of(tx.by_id_ref(), 50);
                 for _ in 0..4 {
                     assert!(Contents::of(tx.by_id_ref(), 50) == first, "{isolation:?}: the scan changed");
                 }
             }
-            1 => {
+            // The stores of a cluster merge by themselves.
+            1 if !deployment.is_cluster() => {
+                let database = graph.of(thread);
                 database.store().engine().merge_everything();
                 if round % 5 == 0 {
                     database.checkpoint().unwrap();
@@ -164,7 +178,7 @@ fn a_transaction_reads_one_moment_while_others_write_merge_and_make_checkpoints(
                 for _ in 0..50 {
                     let [source, target] = dice.pick_two(&vertices);
                     let (at, deletes) = (dice.below(100) as i64, dice.below(3) == 0);
-                    once(&database, isolation, |tx| {
+                    once(graph.of(thread), isolation, |tx| {
                         tx.set(source, "at", at)?;
                         match tx.edges(source, Direction::Out, &["E"])?.first() {
                             Some((edge, _)) if deletes => tx.delete_edge(*edge),
@@ -174,6 +188,6 @@ fn a_transaction_reads_one_moment_while_others_write_merge_and_make_checkpoints(
                 }
             }
         });
-        assert!(database.statistics().unwrap().edges_count() > 100, "the graph went on");
+        assert!(graph.of(0).statistics().unwrap().edges_count() > 100, "the graph went on");
     }
 }

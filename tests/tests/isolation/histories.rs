@@ -11,23 +11,18 @@
 //! Source: Kingsbury, Alvaro, "Elle: Inferring Isolation Anomalies from Experimental Observations" (VLDB
 //! 2020); Crooks et al., and Cerone, Gotsman (JACM 2018) for snapshot isolation as an acyclic composition.
 
-use crate::race::{Dice, name_types, race};
-use adya::{History, Opts, Valid, Workload, check};
+use crate::deployment::Deployment;
+use crate::list_history::{self, EndedTransaction, Operation};
+use crate::race::{Dice, race};
 use evergraph::{Database, Direction, EngineKind, Isolation, Result, Transaction, Value, VertexId};
-use evergraph_tests::store::in_memory;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 const KEYS: usize = 5;
 const THREADS: usize = 4;
 const ROUNDS: usize = 250;
-
-/// One operation and what it saw.
-#[derive(Clone, Debug)]
-enum Operation {
-    Append(usize, i64),
-    Read(usize, Vec<i64>),
-}
+/// Two thousand transactions on a cluster, where lists of edges, which are read edge by edge, have fewer.
+const CLUSTER_ROUNDS: usize = 500;
+const CLUSTER_EDGE_ROUNDS: usize = 50;
 
 /// A transaction that ended.
 #[derive(Clone, Debug)]
@@ -112,16 +107,21 @@ fn run_one(
     Done { process: thread, operations, committed }
 }
 
-/// A history of one database, and its lists at the end.
-fn history(engine: EngineKind, isolation: Isolation, form: Form) -> (Vec<Done>, Vec<Vec<i64>>) {
-    let database = in_memory(engine);
+/// A history of one graph, and its lists at the end.
+fn history(deployment: Deployment, isolation: Isolation, form: Form) -> (Vec<Done>, Vec<Vec<i64>>) {
+    let graph = deployment.start();
     let keys: Vec<VertexId> =
-        database.transact(|tx| (0..KEYS).map(|_| tx.add_vertex("List", &[])).collect()).unwrap();
-    name_types(&database, &["HAS"]);
-    let done = race(THREADS, ROUNDS, |thread, round, dice| {
-        run_one(&database, isolation, form, &keys, (thread, round), dice)
+        graph.of(0).transact(|tx| (0..KEYS).map(|_| tx.add_vertex("List", &[])).collect()).unwrap();
+    graph.name_types(&["HAS"]);
+    let rounds = match form {
+        _ if !deployment.is_cluster() => ROUNDS,
+        Form::Text => CLUSTER_ROUNDS,
+        Form::Edges => CLUSTER_EDGE_ROUNDS,
+    };
+    let done = race(THREADS, rounds, |thread, round, dice| {
+        run_one(graph.of(thread), isolation, form, &keys, (thread, round), dice)
     });
-    let end = database.begin();
+    let end = graph.begin(0, isolation);
     let lists = keys.iter().map(|key| read(&end, form, *key).unwrap()).collect();
     (done.into_iter().flatten().collect(), lists)
 }
@@ -230,42 +230,23 @@ fn is_acyclic(edges: impl Iterator<Item = (usize, usize)>) -> bool {
     taken == after.len()
 }
 
-/// The history in Jepsen's form, a line an invocation and a line what came of it.
-fn jepsen(history: &[Done]) -> String {
-    let mut lines = String::new();
-    for done in history {
-        let operations = |completed: bool| -> String {
-            let each = done.operations.iter().map(|operation| match operation {
-                Operation::Append(key, item) => format!("[\"append\",{key},{item}]"),
-                Operation::Read(key, saw) if completed => format!("[\"r\",{key},{saw:?}]"),
-                Operation::Read(key, _) => format!("[\"r\",{key},null]"),
-            });
-            each.collect::<Vec<_>>().join(",")
-        };
-        let process = done.process;
-        let ended = if done.committed.is_some() { "ok" } else { "fail" };
-        writeln!(lines, r#"{{"type":"invoke","process":{process},"value":[{}]}}"#, operations(false))
-            .unwrap();
-        let value = operations(done.committed.is_some());
-        writeln!(lines, r#"{{"type":"{ended}","process":{process},"value":[{value}]}}"#).unwrap();
-    }
-    lines
-}
-
 /// The anomalies that the crate finds which `model` forbids.
 fn anomalies(history: &[Done], model: &str) -> Vec<String> {
-    let history = History::from_json(&jepsen(history)).unwrap();
-    let report =
-        check(&history, Workload::ListAppend, &Opts { models: vec![model.into()], ..Opts::default() });
-    assert_ne!(report.valid, Valid::Unknown, "{:?}", report.anomaly_types);
-    report.anomaly_types.iter().map(ToString::to_string).collect()
+    let ended = history.iter().map(|done| EndedTransaction {
+        process: done.process,
+        operations: &done.operations,
+        is_committed: done.committed.is_some(),
+    });
+    list_history::anomalies(&ended.collect::<Vec<_>>(), model)
 }
 
 #[test]
 fn serialisable_histories_are_serialisable_to_three_checkers() {
-    let cases = EngineKind::ALL.into_iter().flat_map(|engine| [(engine, Form::Text), (engine, Form::Edges)]);
-    for (engine, form) in cases {
-        let (history, lists) = history(engine, Isolation::Serializable, form);
+    let cases = Deployment::ALL
+        .into_iter()
+        .flat_map(|deployment| [(deployment, Form::Text), (deployment, Form::Edges)]);
+    for (deployment, form) in cases {
+        let (history, lists) = history(deployment, Isolation::Serializable, form);
         replay(&history).unwrap();
         assert!(Dependencies::of(&history, &lists).allow_serializable(), "a cycle, {form:?}");
         assert_eq!(anomalies(&history, "serializable"), Vec::<String>::new(), "{form:?}");
@@ -277,8 +258,8 @@ fn serialisable_histories_are_serialisable_to_three_checkers() {
 #[test]
 fn histories_by_snapshots_are_not_serialisable_and_every_checker_sees_it() {
     let (mut cycles, mut found) = (0, 0);
-    for engine in EngineKind::ALL.into_iter().chain(EngineKind::ALL) {
-        let (history, lists) = history(engine, Isolation::Snapshot, Form::Text);
+    for deployment in Deployment::ALL.into_iter().chain(Deployment::ALL) {
+        let (history, lists) = history(deployment, Isolation::Snapshot, Form::Text);
         let dependencies = Dependencies::of(&history, &lists);
         assert!(dependencies.allow_snapshots(), "more than a skew");
         assert_eq!(anomalies(&history, "snapshot-isolation"), Vec::<String>::new());
@@ -291,7 +272,8 @@ fn histories_by_snapshots_are_not_serialisable_and_every_checker_sees_it() {
 
 #[test]
 fn each_checker_finds_what_was_made_wrong() {
-    let (mut history, lists) = history(EngineKind::Memory, Isolation::Serializable, Form::Text);
+    let (mut history, lists) =
+        history(Deployment::Embedded(EngineKind::Memory), Isolation::Serializable, Form::Text);
     // One read that saw a list as it was before: the last append is taken from it.
     let stale = history
         .iter_mut()

@@ -1,4 +1,4 @@
-//! Isolation: what transactions of both levels may see of each other, with real threads.
+//! Isolation: what transactions of both levels may see of each other, with real threads, on each engine and on a cluster.
 //!
 //! ```text
 //! acid       the anomalies of the LDBC ACID test suite
@@ -6,6 +6,7 @@
 //! skews      anomalies of reading only, and of more than two transactions
 //! histories  random lists of appends, judged by two independent checkers
 //! contention how often transactions commit when they rarely meet
+//! deployment where the graph is
 //! race       threads that begin together, each with its random numbers
 //! ```
 
@@ -13,7 +14,10 @@
 
 mod acid;
 mod contention;
+mod deployment;
 mod graph;
 mod histories;
+#[path = "../../src/list_history.rs"]
+mod list_history;
 mod race;
 mod skews;

@@ -1,20 +1,9 @@
 //! Race: threads that begin together and each do some rounds.
 
-use evergraph::graph::transaction::Transaction as _;
 use evergraph::storage::io::random::{Random, SplitMix64};
-use evergraph::{Database, EngineKind, Isolation, Result, Transaction};
+use evergraph::{Database, Isolation, Result, Transaction};
 use std::sync::Barrier;
 use std::thread;
-
-/// Each level on each engine.
-pub const CASES: [(EngineKind, Isolation); 6] = [
-    (EngineKind::Memory, Isolation::Snapshot),
-    (EngineKind::Memory, Isolation::Serializable),
-    (EngineKind::Disk, Isolation::Snapshot),
-    (EngineKind::Disk, Isolation::Serializable),
-    (EngineKind::Mapped, Isolation::Snapshot),
-    (EngineKind::Mapped, Isolation::Serializable),
-];
 
 /// Random numbers of one thread.
 pub struct Dice(SplitMix64);
@@ -36,13 +25,6 @@ impl Dice {
         let second = (first + 1 + self.below(items.len() - 1)) % items.len();
         [items[first], items[second]]
     }
-}
-
-/// Names edge types ahead: who reads by a name that there isn't is told so.
-pub fn name_types(database: &Database, types: &[&str]) {
-    let named =
-        database.transact(|tx| types.iter().try_for_each(|name| tx.by_id().edge_type(name).map(drop)));
-    named.unwrap();
 }
 
 /// Runs `threads` threads that begin together; each calls `round` with its number, the round's number and

@@ -1,5 +1,5 @@
 //! Features: what a program builds that leaves the feature `files` or `cluster` of the crate `evergraph` off, or the feature
-//! `network` of the crate `evergraph-cluster`.
+//! `network` of the crate `evergraph-cluster`; and the program `evergraph` itself without the feature `nats`.
 
 use crate::tree::Finding;
 
@@ -7,6 +7,9 @@ use crate::tree::Finding;
 pub const MANIFEST: &str = "crates/evergraph/Cargo.toml";
 /// The manifest that has the feature `network`.
 pub const NETWORK_MANIFEST: &str = "crates/cluster/Cargo.toml";
+
+/// The manifest of the program, which has the feature `nats`.
+pub const PROGRAM_MANIFEST: &str = "crates/cli/Cargo.toml";
 
 /// Crates that stand behind the feature `files`, by the beginnings of their names.
 const OF_FILES: &[&str] = &["arrow", "parquet", "csv", "flate2", "zstd", "toml", "evergraph-files"];
@@ -27,6 +30,11 @@ pub fn behind_cluster(tree: &str) -> Vec<Finding> {
 /// As [`behind_files`], for the feature `network`.
 pub fn behind_network(tree: &str) -> Vec<Finding> {
     behind(tree, OF_NETWORK, "network", NETWORK_MANIFEST)
+}
+
+/// As [`behind_files`], for the feature `nats`, in a program with all that it has by default.
+pub fn behind_nats(tree: &str) -> Vec<Finding> {
+    behind(tree, &["async-nats", "nkeys"], "nats", PROGRAM_MANIFEST)
 }
 
 fn behind(tree: &str, starts: &[&str], feature: &str, manifest: &str) -> Vec<Finding> {
@@ -60,6 +68,14 @@ mod tests {
             )
         });
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_crate_behind_the_feature_nats_is_found() {
+        let tree = "evergraph-cli v0.1.0 (/here)\nasync-nats v0.51.0\ntokio v1.54.1\n";
+        let found: Vec<_> = behind_nats(tree).into_iter().map(|finding| finding.to_string()).collect();
+        let expected = "crates/cli/Cargo.toml:1: without the feature `nats` async-nats is built all the same";
+        assert_eq!(found, [expected]);
     }
 
     #[test]

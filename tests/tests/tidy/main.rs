@@ -77,9 +77,14 @@ fn no_files_import_each_other_in_a_circle_but_those_listed() {
 
 /// The crates that the crate of `manifest` builds without features, those of its tests included if `edges` has them.
 fn crates_without_features(manifest: &str, edges: &str) -> String {
+    crates_with(manifest, edges, &["--no-default-features"])
+}
+
+fn crates_with(manifest: &str, edges: &str, features: &[&str]) -> String {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let tree = std::process::Command::new(cargo)
-        .args(["tree", "--locked", "--offline", "--prefix", "none", "--no-default-features"])
+        .args(["tree", "--locked", "--offline", "--prefix", "none"])
+        .args(features)
         .args(["--edges", edges, "--manifest-path", manifest])
         .current_dir(tree::root())
         .output()
@@ -108,6 +113,13 @@ fn a_program_without_a_network_builds_no_tokio() {
     let tree = crates_without_features(features::NETWORK_MANIFEST, "normal,build");
     assert!(tree.contains("evergraph-storage"), "{tree}");
     assert_none(features::behind_network(&tree));
+}
+
+#[test]
+fn a_program_builds_no_nats_unless_it_is_asked_to() {
+    let tree = crates_with(features::PROGRAM_MANIFEST, "normal,build", &[]);
+    assert!(tree.contains("evergraph-cluster"), "{tree}");
+    assert_none(features::behind_nats(&tree));
 }
 
 #[test]

@@ -171,7 +171,7 @@ fn wrong_uses_are_told_with_what_to_do() {
 
 /// A ladder: 2^30 shortest paths from one end to the other.
 fn ladder() -> Database {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     db.transact(|tx| {
         let mut last = tx.add_vertex("V", &[("at", 0_i64.into())])?;
         for at in 1..=30_i64 {
@@ -210,7 +210,7 @@ fn very_many_paths_come_as_they_are_asked_for_and_end_with_the_time() {
 
 #[test]
 fn a_kernel_takes_its_own_memory_from_that_of_the_query() {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     db.transact(|tx| (0..5_000).try_for_each(|_| tx.add_vertex("account", &[]).map(drop))).unwrap();
     let snapshot = db.snapshot();
     let bound = snapshot.gremlin("g.V().id().max()").one::<i64>().unwrap() as u64 + 1;
@@ -267,7 +267,7 @@ proptest! {
         weighs: bool,
         max in 0_u32..5,
     ) {
-        let db = Database::in_memory().unwrap();
+        let db = crate::database();
         let ids = db.transact(|tx| {
             let ids = (0..VERTICES).map(|_| tx.add_vertex("V", &[])).collect::<evergraph::Result<Vec<_>>>()?;
             for (from, to, weight) in &edges {

@@ -11,7 +11,7 @@ fn points() -> Database {
 }
 
 fn points_below(end: i64) -> Database {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     db.transact(|tx| {
         (0..end).try_for_each(|at| tx.add_vertex("Point", &[("at", (at * 7919 % end).into())]).map(drop))
     })
@@ -69,7 +69,7 @@ fn many_maps_and_sets_are_told_apart_in_time() {
 /// `coalesce()`, and what keeps the order of rows, used to hand on all that became of a batch as one batch.
 #[test]
 fn no_step_hands_on_more_rows_at_once_than_a_batch_has() {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     db.transact(|tx| (0..100).try_for_each(|at| tx.add_vertex("Point", &[("at", at.into())]).map(drop)))
         .unwrap();
     for text in [

@@ -4,7 +4,7 @@ use evergraph::{Database, EdgeId, IndexOptions, Result};
 
 #[test]
 fn an_index_of_edges_finds_what_a_scan_finds_and_what_was_just_written() {
-    let [with, without] = [(); 2].map(|()| Database::in_memory().unwrap());
+    let [with, without] = [(); 2].map(|()| crate::database());
     for db in [&with, &without] {
         let chain = db.transact(|tx| {
             let points = (0..40).map(|_| tx.add_vertex("point", &[])).collect::<Result<Vec<_>>>()?;

@@ -5,7 +5,7 @@ use evergraph::Database;
 
 /// A hub with twenty edges out, of two types, twenty in, and one to itself.
 fn hub() -> Database {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     db.transact(|tx| {
         let hub = tx.add_vertex("hub", &[])?;
         for at in 0..20 {
@@ -64,7 +64,7 @@ fn all_that_is_read_is_dropped_whatever_the_size_of_batches() {
 
 #[test]
 fn a_part_of_a_vertex_edges_is_dropped_without_reading_the_others() {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     let hub = db
         .transact(|tx| {
             let hub = tx.add_vertex("hub", &[])?;

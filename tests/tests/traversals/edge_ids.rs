@@ -40,7 +40,7 @@ fn an_edge_is_read_by_its_id_after_other_writes_and_a_reopening() {
 
 #[test]
 fn an_id_that_names_no_edge_finds_none() {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     gremlin(&db, "g.addV('p').as('a').addE('e').from('a').to('a')", 3).unwrap();
     assert_eq!(answers(&db, "g.E('0-0-0-0').count()"), ["1"]);
     for text in ["0-0-0-1", "0-0-1-0", "1-0-0-0", "0-7-0-0", "x", ""] {

@@ -199,7 +199,7 @@ fn a_transaction_reads_what_it_wrote_and_nobody_else_before_the_commit() {
 fn a_query_on_the_database_runs_again_when_another_was_first() {
     const THREADS: i64 = 4;
     const ROUNDS: i64 = 50;
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     db.gremlin("g.addV('counter').property('n', 0L)").run().unwrap();
     let begin = Barrier::new(THREADS as usize);
     thread::scope(|scope| {
@@ -332,7 +332,7 @@ fn a_database_that_was_closed_is_read_and_not_written() {
 
 #[test]
 fn an_explanation_names_the_index_and_runs_nothing() {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     db.create_unique_index("person", "name").unwrap();
     db.gremlin("g.addV('person').property('name', 'ann')").run().unwrap();
     let text = "g.V().has('person', 'name', 'ann').out('knows').count()";

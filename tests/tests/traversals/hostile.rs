@@ -28,7 +28,7 @@ fn refused(db: &Database, text: &str) -> (ErrorKind, String) {
 
 /// Some hundred vertices, each with an edge to each.
 fn complete() -> Database {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     db.transact(|tx| {
         let all = (0..120).map(|_| tx.add_vertex("V", &[])).collect::<evergraph::Result<Vec<_>>>()?;
         for source in &all {
@@ -327,7 +327,7 @@ fn the_time_covers_reading_and_planning_and_both_take_as_long_as_the_text() {
 /// the product of depth and size.
 #[test]
 fn steps_are_made_in_a_time_that_grows_with_the_text_however_deeply_it_is_nested() {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     let nested = |begin: &str, end: &str, depth: usize, steps: usize| {
         let level = format!("{begin}{}", ".out()".repeat(steps / depth));
         format!("g.V().order().by('n'){}{}", level.repeat(depth), end.repeat(depth))

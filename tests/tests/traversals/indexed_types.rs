@@ -117,7 +117,7 @@ fn stored(value_type: ValueType, texts: &[&str]) -> Vec<ArgumentKind> {
 }
 
 fn filled(value_type: ValueType, texts: &[&str]) -> Database {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     db.transact(|tx| declare(tx, "p", "v", value_type)).unwrap();
     for value in stored(value_type, texts) {
         db.gremlin("g.addV('p').property('v', x)").bind("x", value).run().unwrap();
@@ -191,7 +191,7 @@ fn a_merge_finds_with_an_index_what_it_finds_without() {
 #[test]
 fn a_property_that_holds_a_list_is_found_by_it() {
     for indexed in [false, true] {
-        let db = Database::in_memory().unwrap();
+        let db = crate::database();
         db.gremlin("g.addV('p').property('v', ['a', 'b'])").run().unwrap();
         db.gremlin("g.addV('p').property('v', ['b', 'a'])").run().unwrap();
         if indexed {

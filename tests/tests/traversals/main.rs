@@ -1,4 +1,4 @@
-//! Gremlin on a small graph, each traversal with its answer, whatever the size of batches.
+//! Gremlin on a small graph, each traversal with its answer, whatever the size of batches; in one process, and on a cluster.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -16,6 +16,7 @@ mod merge;
 mod meta_properties;
 mod modern;
 mod number_widths;
+mod on_cluster;
 mod patterns;
 mod predicates;
 mod row_order;
@@ -24,6 +25,7 @@ mod scalar;
 mod services;
 mod several;
 mod source;
+mod spelled;
 mod strategies;
 mod threads;
 mod told;
@@ -33,6 +35,19 @@ use evergraph::graph::transaction::Transaction as _;
 use evergraph::graph::value::ValueType;
 use evergraph::gremlin::query::Limits;
 use evergraph::{Database, Item, Result, Transaction};
+use evergraph_tests::cluster::databases::of_whole_cluster;
+use evergraph_tests::cluster::nodes::ClusterSetup;
+
+/// A process of these tests has it whose graphs are on clusters: see [`on_cluster`].
+const ON_CLUSTER: &str = "EVERGRAPH_TRAVERSALS_ON_CLUSTER";
+
+/// A database without anything: in this process, or on three nodes, of whose partitions that of the database has a third.
+fn database() -> Database {
+    match std::env::var_os(ON_CLUSTER) {
+        Some(_) => of_whole_cluster(&ClusterSetup { copies: 1, ..ClusterSetup::default() }),
+        None => Database::in_memory().unwrap(),
+    }
+}
 
 /// What `text` gives on `db`, in a transaction if it writes.
 fn gremlin(db: &Database, text: &str, batch_rows: usize) -> Result<Vec<Item>> {

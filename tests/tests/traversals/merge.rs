@@ -10,7 +10,7 @@ const ADA: &str = "g.mergeV([(T.label): 'person', name: 'Ada'])";
 #[track_caller]
 fn check(before: &str, text: &str, then: &[(&str, &[&str])]) {
     for batch_rows in [1, 3, 1024] {
-        let db = Database::in_memory().unwrap();
+        let db = crate::database();
         if !before.is_empty() {
             gremlin(&db, before, batch_rows).unwrap();
         }
@@ -40,7 +40,7 @@ fn a_row_finds_what_later_steps_wrote_for_the_row_before() {
     check("", text, &[("g.V().values('name')", &["b", "b"])]);
     // The first row doesn't find what addV() adds for the second.
     for batch_rows in [1, 3, 1024] {
-        let db = Database::in_memory().unwrap();
+        let db = crate::database();
         let found = gremlin(&db, "g.inject(1, 2).addV('x').mergeV([(T.label): 'x'])", batch_rows).unwrap();
         assert_eq!(found.len(), 3, "batches of {batch_rows}");
     }
@@ -56,7 +56,7 @@ fn a_null_stands_for_a_property_that_is_not_there() {
 #[test]
 fn an_index_finds_what_a_scan_finds() {
     for indexed in [false, true] {
-        let db = Database::in_memory().unwrap();
+        let db = crate::database();
         gremlin(&db, "g.addV('person').property('name', 'Ada').addV('person').property('name', 'Bo')", 3)
             .unwrap();
         if indexed {
@@ -96,7 +96,7 @@ fn edges_are_merged_between_two_vertices_or_at_one() {
         &format!("{}.option(Merge.onMatch, [met: 1])", merge("since: 1")),
         &[("g.E().values('met')", &["1"])],
     );
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     gremlin(&db, before, 3).unwrap();
     assert!(refused(&db, &merge("since: 7")).contains("In Vertex not specified in onCreate"));
     let nobody = "g.mergeE([(T.label): 'knows', (OUT): 0, (IN): 999])";
@@ -108,7 +108,7 @@ fn edges_are_merged_between_two_vertices_or_at_one() {
 
 #[test]
 fn what_a_merge_may_not_say_is_refused_before_it_writes() {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     gremlin(&db, ADA, 3).unwrap();
     let says = |text: &str, message: &str| {
         let error = refused(&db, text);
@@ -147,7 +147,7 @@ fn of_two_that_merge_the_same_at_once_one_fails_where_serialisable_or_unique() {
     let count = |db: &Database| answers(db, "g.V().count()");
     // With an index the look-up is what was read, without one the label.
     for indexed in [false, true] {
-        let db = Database::in_memory().unwrap();
+        let db = crate::database();
         gremlin(&db, "g.addV('person').property('name', 'Bo')", 3).unwrap();
         if indexed {
             db.create_index(&IndexOptions::on_label("person", "name")).unwrap();
@@ -158,11 +158,11 @@ fn of_two_that_merge_the_same_at_once_one_fails_where_serialisable_or_unique() {
         db.transact_with(Isolation::Serializable, |tx| run_in(tx, ADA)).unwrap();
         assert_eq!(count(&db), ["2"], "indexed: {indexed}");
     }
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     gremlin(&db, "g.addV('person').property('name', 'Bo')", 3).unwrap();
     assert_eq!(both_merge(&db, Isolation::Snapshot), Ok(()));
     assert_eq!(count(&db), ["3"], "snapshots don't see each other");
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     gremlin(&db, "g.addV('person').property('name', 'Bo')", 3).unwrap();
     db.create_unique_index("person", "name").unwrap();
     assert_eq!(both_merge(&db, Isolation::Snapshot), Err(ErrorKind::Conflict));
@@ -172,7 +172,7 @@ fn of_two_that_merge_the_same_at_once_one_fails_where_serialisable_or_unique() {
 #[test]
 fn with_an_index_a_merge_reads_its_value_alone() {
     for indexed in [false, true] {
-        let db = Database::in_memory().unwrap();
+        let db = crate::database();
         gremlin(&db, "g.addV('person').property('name', 'Bo')", 3).unwrap();
         if indexed {
             db.create_index(&IndexOptions::on_label("person", "name")).unwrap();

@@ -17,7 +17,7 @@ fn declare(transaction: &mut Transaction) -> evergraph::Result<()> {
 }
 
 fn made(texts: &[&str]) -> Database {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     db.transact(declare).unwrap();
     texts.iter().for_each(|text| run(&db, text));
     db
@@ -264,7 +264,7 @@ fn of_two_who_change_a_value_or_what_is_known_of_it_one_meets_a_conflict() {
         assert!(two.commit().unwrap_err().is_conflict(), "{first}, then {second}");
     }
     // One who doesn't know yet that values have properties can't leave any with another value.
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     run(&db, "g.addV('p').property('name', 'ada')");
     let mut early = db.begin();
     early.set(VertexId(0), "name", "eve").unwrap();
@@ -286,7 +286,7 @@ fn who_read_what_is_known_of_a_value_meets_who_changed_it() {
 
 #[test]
 fn two_who_ask_for_them_at_once_agree() {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     let (mut one, mut two) = (db.begin(), db.begin());
     for transaction in [&mut one, &mut two] {
         transaction.declare_meta_properties("p", "name").unwrap();

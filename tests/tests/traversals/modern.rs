@@ -5,7 +5,7 @@ use evergraph::Database;
 
 /// marko, vadas and josh know each other; lop and ripple were created by marko, josh and peter.
 pub fn modern() -> Database {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     let text = "g.addV('person').property('name', 'marko').property('age', 29).as('marko').
         addV('person').property('name', 'vadas').property('age', 27).as('vadas').
         addV('software').property('name', 'lop').property('lang', 'java').as('lop').

@@ -8,7 +8,7 @@ use evergraph::{Database, Value};
 
 /// Persons whose age is of a type.
 fn persons(value_type: ValueType) -> Database {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     db.transact(|tx| {
         declare(tx, "person", "age", value_type)?;
         for age in [27_i64, 29, 32, 35, 27] {
@@ -72,7 +72,7 @@ fn a_variable_is_stored_in_the_width_of_its_property() {
             "g.mergeV([(T.label): 'person', age: age]).values('age')",
             "g.mergeV([(T.label): 'person', age: age]).option(Merge.onMatch, [age: age]).values('age')",
         ] {
-            let db = Database::in_memory().unwrap();
+            let db = crate::database();
             db.transact(|tx| {
                 declare(tx, "person", "age", value_type)?;
                 tx.add_vertex("person", &[("age", 1_i64.into())]).map(drop)
@@ -101,7 +101,7 @@ fn what_does_not_fit_is_refused_with_key_expected_and_found() {
 
 #[test]
 fn a_value_of_a_set_is_there_once_whatever_its_width() {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     for number in ["27", "27L", "28L"] {
         let text = format!("g.mergeV([(T.label): 'p']).property(set, 'n', {number})");
         db.gremlin(&text).run().unwrap();

@@ -11,7 +11,7 @@ fn check(text: &str, expected: &[&str]) {
 
 /// Twelve vertices with parallel edges of two types and loops, made from a fixed rule.
 fn tangle() -> Database {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     let added = db.transact(|transaction| {
         let mut vertices = Vec::new();
         for number in 0..12_i64 {

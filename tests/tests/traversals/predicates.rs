@@ -47,7 +47,7 @@ const OF_NUMBERS: [Says<i64>; 8] = [
 
 /// A vertex for each text, under the keys `t` and `u`, and for each number, under `n` and `m`.
 fn things() -> Database {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     db.transact(|tx| {
         for text in TEXTS {
             tx.add_vertex("text", &[("t", text.into()), ("u", text.into())])?;

@@ -11,7 +11,7 @@ const COUNT: i64 = 10;
 /// Vertices with `n` from 0 to 9, added in another order; `next` leads from each to the next one, `half` from the even ones
 /// to the one with half of their number.
 fn numbers() -> Database {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     db.transact(|tx| {
         let mut ids = vec![VertexId(0); COUNT as usize];
         for at in 0..COUNT {

@@ -100,7 +100,7 @@ fn steps(depth: u32) -> BoxedStrategy<String> {
 
 /// Vertices of two labels, some with a number, and edges of two types, some parallel, some loops.
 fn graph(vertices: &[(bool, Option<i32>)], edges: &[(usize, usize, bool, i32)]) -> Database {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     db.transact(|tx| {
         let mut all = Vec::new();
         for (is_x, number) in vertices {

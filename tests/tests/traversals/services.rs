@@ -221,7 +221,7 @@ fn files_are_read_and_written_where_that_is_allowed() {
         assert!(said.contains("which the program that runs it does not allow") && !path.exists(), "{said}");
         db.gremlin(&write).files(true).run().unwrap();
         let read = write.replace("writer", "reader").replace("write()", "read().iterate()");
-        let other = Database::in_memory().unwrap();
+        let other = crate::database();
         assert!(other.gremlin(&read).items().is_err());
         assert_eq!(other.gremlin(&read).files(true).items().unwrap().len(), 0);
         let ages = |db: &Database| db.gremlin("g.V().values('age').order()").values::<i64>().unwrap();

@@ -5,7 +5,7 @@ use evergraph::graph::value::collection::List;
 use evergraph::{Database, Value};
 
 fn made(texts: &[&str]) -> Database {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     for text in texts {
         gremlin(&db, text, 3).unwrap_or_else(|error| panic!("{text}: {error}"));
     }
@@ -77,7 +77,7 @@ fn a_list_that_was_written_as_one_value_stays_one() {
 
 #[test]
 fn lists_of_other_programs_are_several_values() {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     let tags = List::new(["a", "b"].map(Value::from).to_vec()).unwrap();
     db.transact(|tx| {
         tx.add_vertex("p", &[("tags", tags.clone().into())])?;

@@ -120,7 +120,7 @@ fn who_adds_to_a_subgraph_sees_what_belongs_to_it() {
 }
 
 fn partitioned() -> Database {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     for (partition, name) in [("a", "alice"), ("b", "bob"), ("a", "ann")] {
         let text = format!(
             "g.withStrategies(new PartitionStrategy(partitionKey: 'part', writePartition: '{partition}', \

@@ -8,7 +8,7 @@ const VERTICES: u32 = 30_000;
 
 /// Each vertex leads to three others, one of them a hub.
 fn ring() -> Database {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     db.transact(|tx| {
         let all = (0..VERTICES)
             .map(|at| tx.add_vertex("V", &[("at", i64::from(at).into())]))

@@ -8,7 +8,7 @@ use evergraph::query::gremlin::parser::ParseLimits;
 use evergraph::{Database, ErrorKind, IndexOptions, ReadByName as _};
 
 fn accounts() -> Database {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     db.gremlin("g.addV('Account').property('name', 'a').as('a').addV('Person').property('born', 1).addE('OWNS').to('a')")
         .run()
         .unwrap();
@@ -98,7 +98,7 @@ fn names_of_the_query_its_transaction_and_the_schema_are_known() {
 
 #[test]
 fn an_empty_graph_has_one_note_and_a_plain_query_none() {
-    let db = Database::in_memory().unwrap();
+    let db = crate::database();
     let said = "line 1, column 16: no label is called `Person`: the graph is empty";
     assert_eq!(noted(db.gremlin("g.V().hasLabel('Person').out('KNOWS').has('name', 'x')")), [said]);
     assert_eq!(noted(db.gremlin("g.V().count()")), Vec::<String>::new());

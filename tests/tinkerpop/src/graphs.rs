@@ -1,4 +1,4 @@
-//! Graphs: TinkerPop's graphs as databases in memory.
+//! Graphs: TinkerPop's graphs as databases in memory, or on clusters of three nodes in this process.
 //!
 //! A key of which a vertex has several values is of type list for all of its label, as an import makes of them:
 //! Gremlin gives each element as a property. Where a file's properties have properties, the schema asks for them. Ids are
@@ -12,6 +12,8 @@ use evergraph::graph::value::collection::{List, Map};
 use evergraph::{Database, EngineKind, Error, GraphView, Options, Transaction, Value, VertexId};
 use evergraph_formats::element::{Edge, Vertex, VertexProperty};
 use evergraph_formats::graphson::stream::{StreamOptions, VertexStream};
+use evergraph_tests::cluster::databases::of_whole_cluster;
+use evergraph_tests::cluster::nodes::{ClusterSetup, PARTITIONS};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -19,6 +21,9 @@ use tempfile::TempDir;
 
 /// Why what was read from a file can lie within a list or a map.
 const NOT_DEEP: &str = "values of a file are less deep than may be";
+
+/// Of each partition of a cluster: most of the graph is on other nodes then.
+const COPIES: usize = 1;
 
 /// A graph that scenarios begin with.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -97,7 +102,8 @@ pub struct Graphs {
 }
 
 impl Graphs {
-    /// The graphs of the jar, in databases of `engine`, the disk engine with a limit of 64 MiB.
+    /// The graphs of the jar, in databases of `engine`: the disk engine with a limit of 64 MiB, those of clusters by one of three
+    /// nodes.
     ///
     /// # Errors
     /// If the jar lacks one, or it can't be read or loaded.
@@ -144,33 +150,17 @@ impl Graphs {
     /// # Errors
     /// What writing may meet.
     pub fn fresh(&self, given: Given) -> Result<Loaded, Error> {
-        let memory_limit_bytes = if self.engine == EngineKind::Disk { 64 << 20 } else { u64::MAX };
-        let options = Options { engine: Some(self.engine), memory_limit_bytes, ..Options::default() };
-        let database = Database::in_memory_with(&options)?;
+        let vertices = &self.vertices[&given];
+        let database = self.empty()?;
+        // A cluster puts the vertices of a transaction together: these are to be everywhere.
+        let parts = if self.engine == EngineKind::Cluster { 2 * usize::from(PARTITIONS) } else { 1 };
+        let mut ids: HashMap<&Value, VertexId> = HashMap::new();
+        let several = several(vertices);
+        for part in vertices.chunks(vertices.len().div_ceil(parts).max(1)) {
+            ids.extend(database.transact(|transaction| add_vertices(transaction, part, &several))?);
+        }
         database.transact(|transaction| {
-            let mut ids: HashMap<&Value, VertexId> = HashMap::new();
-            let several = several(&self.vertices[&given]);
-            for (vertex, _) in &self.vertices[&given] {
-                let label = label_of(vertex);
-                let value = |key: &str, values: &[VertexProperty]| match values {
-                    [only] if !several.contains(&(label, key)) => only.value.clone(),
-                    several => {
-                        let values = several.iter().map(|property| property.value.clone()).collect();
-                        Value::List(List::new(values).expect(NOT_DEEP))
-                    }
-                };
-                let properties: Vec<(&str, Value)> = vertex
-                    .properties
-                    .iter()
-                    .map(|(key, values)| (key.as_str(), value(key, values)))
-                    .collect();
-                let id = transaction.add_vertex(label, &properties)?;
-                ids.insert(&vertex.id, id);
-                for (key, values) in &vertex.properties {
-                    set_meta_properties(transaction, (id, label), key, values)?;
-                }
-            }
-            for edge in self.vertices[&given].iter().flat_map(|(_, edges)| edges) {
+            for edge in vertices.iter().flat_map(|(_, edges)| edges) {
                 let properties: Vec<(&str, Value)> =
                     edge.properties.iter().map(|(key, value)| (key.as_str(), value.clone())).collect();
                 transaction.add_edge(ids[&edge.source], &edge.edge_type, ids[&edge.target], &properties)?;
@@ -180,6 +170,43 @@ impl Graphs {
         let names = Arc::new(Names::of(&database.snapshot())?);
         Ok(Loaded { database, names, served: Arc::default() })
     }
+
+    /// A database without anything.
+    fn empty(&self) -> Result<Database, Error> {
+        if self.engine == EngineKind::Cluster {
+            return Ok(of_whole_cluster(&ClusterSetup { copies: COPIES, ..ClusterSetup::default() }));
+        }
+        let memory_limit_bytes = if self.engine == EngineKind::Disk { 64 << 20 } else { u64::MAX };
+        let options = Options { engine: Some(self.engine), memory_limit_bytes, ..Options::default() };
+        Database::in_memory_with(&options)
+    }
+}
+
+/// Adds vertices, and says which is which. Keys of `several` are lists.
+fn add_vertices<'v>(
+    transaction: &mut Transaction,
+    vertices: &'v [(Vertex, Vec<Edge>)],
+    several: &HashSet<(&str, &str)>,
+) -> Result<Vec<(&'v Value, VertexId)>, Error> {
+    let mut ids = Vec::with_capacity(vertices.len());
+    for (vertex, _) in vertices {
+        let label = label_of(vertex);
+        let value = |key: &str, values: &[VertexProperty]| match values {
+            [only] if !several.contains(&(label, key)) => only.value.clone(),
+            several => {
+                let values = several.iter().map(|property| property.value.clone()).collect();
+                Value::List(List::new(values).expect(NOT_DEEP))
+            }
+        };
+        let properties: Vec<(&str, Value)> =
+            vertex.properties.iter().map(|(key, values)| (key.as_str(), value(key, values))).collect();
+        let id = transaction.add_vertex(label, &properties)?;
+        ids.push((&vertex.id, id));
+        for (key, values) in &vertex.properties {
+            set_meta_properties(transaction, (id, label), key, values)?;
+        }
+    }
+    Ok(ids)
 }
 
 /// Writes the meta-properties of the values that a vertex has of a key, if there are any.

@@ -9,7 +9,8 @@
 //! The jar is TinkerPop's and stays outside of the project; `make tinkerpop` fetches it. What passes is written to
 //! `passed.txt`, and a scenario that stands there may never fail again; where we are is told in `docs/gremlin.md`.
 //!
-//! The queries of scenarios run in this process, or over a network on a server, as `target` says; one judge serves both.
+//! The queries of scenarios run in this process, on a graph there or on a cluster, or over a network on a server, as `target` and
+//! `graphs` say; one judge serves all.
 //! What it accepts could have failed: it refuses the same results for `mutants` of each expectation.
 //!
 //! Source: `StepDefinition` of gremlin-test 3.8.1, which says what the words of a scenario mean.
@@ -17,6 +18,7 @@
 pub mod attached;
 pub mod calls;
 pub mod driver_bytecode;
+pub mod exceptions;
 pub mod expected;
 pub mod gherkin;
 pub mod graphs;
@@ -30,7 +32,6 @@ pub mod ratchet;
 pub mod report;
 pub mod run;
 pub mod served_graph;
-pub mod server_floor;
 pub mod services;
 pub mod target;
 pub mod world;

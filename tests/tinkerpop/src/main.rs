@@ -2,10 +2,10 @@
 
 use clap::Parser;
 use evergraph::EngineKind;
+use evergraph_tinkerpop::exceptions::{self, CLUSTER, CLUSTER_HEADING, FormRun, SERVER_HEADING};
 use evergraph_tinkerpop::graphs::Graphs;
 use evergraph_tinkerpop::outcome::Outcome;
 use evergraph_tinkerpop::run::{Case, Ran};
-use evergraph_tinkerpop::server_floor::{self, FormRun};
 use evergraph_tinkerpop::target::{RequestForm, Target};
 use evergraph_tinkerpop::{jar, ratchet, report, run};
 use std::fs;
@@ -39,6 +39,9 @@ struct Arguments {
     /// Runs them on a server, in each form that drivers send requests in, and says last how many pass in all forms.
     #[arg(long, conflicts_with = "batch_rows")]
     server: bool,
+    /// Runs them on clusters of three nodes in this process.
+    #[arg(long, conflicts_with_all = ["server", "engine"])]
+    cluster: bool,
     /// Storage engine of all databases: memory, disk or mapped.
     #[arg(long, default_value = "memory")]
     engine: EngineKind,
@@ -47,9 +50,10 @@ struct Arguments {
     threads: Option<usize>,
 }
 
-/// The floor of what passes embedded, and what of it need not pass on a server.
+/// The floor of what passes embedded, and what of it need not pass on a server, or on a cluster.
 const PASSED: &str = "passed.txt";
 const SERVER_EXCEPTIONS: &str = "server_exceptions.txt";
+const CLUSTER_EXCEPTIONS: &str = "cluster_exceptions.txt";
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -74,7 +78,8 @@ fn work(jar: &Path, arguments: &Arguments) -> Result<bool, String> {
     if let Some(only) = &arguments.only {
         cases.retain(|case| is_asked(case, only));
     }
-    let graphs = Arc::new(Graphs::read(jar, arguments.engine)?);
+    let engine = if arguments.cluster { EngineKind::Cluster } else { arguments.engine };
+    let graphs = Arc::new(Graphs::read(jar, engine)?);
     let threads = arguments.threads.or_else(|| std::thread::available_parallelism().ok().map(usize::from));
     let threads = threads.unwrap_or(1);
     if arguments.server {
@@ -83,6 +88,10 @@ fn work(jar: &Path, arguments: &Arguments) -> Result<bool, String> {
     let batch_rows = arguments.batch_rows.map_or(vec![1, 3, 1024], |rows| vec![rows]);
     let targets: Vec<Target> =
         batch_rows.into_iter().map(|batch_rows| Target::Embedded { batch_rows }).collect();
+    if arguments.cluster {
+        let runs = [run_form(CLUSTER, &cases, &graphs, (&targets, threads), arguments)];
+        return is_kept_elsewhere(&runs, CLUSTER_EXCEPTIONS, CLUSTER_HEADING, arguments);
+    }
     let ran = run::run(&cases, &graphs, &targets, threads);
     for ran in &ran {
         print(ran, arguments);
@@ -96,8 +105,8 @@ fn work(jar: &Path, arguments: &Arguments) -> Result<bool, String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let floor = here.join(PASSED);
     if is_whole {
-        let server_floor = read(&here.join(SERVER_EXCEPTIONS))?;
-        write(&here.join("../../docs/gremlin.md"), &report::page(&ran, &server_floor))?;
+        let (server, cluster) = (read(&here.join(SERVER_EXCEPTIONS))?, read(&here.join(CLUSTER_EXCEPTIONS))?);
+        write(&here.join("../../docs/gremlin.md"), &report::page(&ran, &server, &cluster))?;
     }
     if arguments.accept {
         if !is_whole {
@@ -120,40 +129,64 @@ fn work_on_server(
     threads: usize,
     arguments: &Arguments,
 ) -> Result<bool, String> {
-    let mut runs = Vec::new();
-    for form in RequestForm::ALL {
-        let ran = run::run(cases, graphs, &[Target::Server(*form)], threads);
-        println!("{}:", form.name());
-        for ran in &ran {
-            print(ran, arguments);
-        }
-        if arguments.reasons {
-            print!("{}", report::reasons(&ran));
-        }
-        println!("{}", report::sum(&ran));
-        runs.push(FormRun { form: *form, ran });
+    let run = |form: &RequestForm| {
+        let targets = [Target::Server(*form)];
+        run_form(form.name(), cases, graphs, (&targets, threads), arguments)
+    };
+    let runs: Vec<FormRun> = RequestForm::ALL.iter().map(run).collect();
+    is_kept_elsewhere(&runs, SERVER_EXCEPTIONS, SERVER_HEADING, arguments)
+}
+
+/// Runs `cases` elsewhere, and prints what became of them.
+fn run_form(
+    form: &'static str,
+    cases: &[Case],
+    graphs: &Arc<Graphs>,
+    (targets, threads): (&[Target], usize),
+    arguments: &Arguments,
+) -> FormRun {
+    let ran = run::run(cases, graphs, targets, threads);
+    println!("{form}:");
+    for ran in &ran {
+        print(ran, arguments);
     }
+    if arguments.reasons {
+        print!("{}", report::reasons(&ran));
+    }
+    println!("{}", report::sum(&ran));
+    FormRun { form, ran }
+}
+
+/// Whether what passes embedded passed in `runs`, but for the exceptions in a file.
+fn is_kept_elsewhere(
+    runs: &[FormRun],
+    file: &str,
+    heading: &str,
+    arguments: &Arguments,
+) -> Result<bool, String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let (passed, floor) = (here.join(PASSED), here.join(SERVER_EXCEPTIONS));
-    let passed = read(&passed)?;
+    let (passed, floor) = (read(&here.join(PASSED))?, here.join(file));
     let is_kept = if arguments.accept {
-        if arguments.only.is_some() || arguments.engine != EngineKind::Memory {
-            return Err("--accept needs all scenarios and the memory engine".to_owned());
+        if arguments.only.is_some()
+            || arguments.batch_rows.is_some()
+            || arguments.engine != EngineKind::Memory
+        {
+            return Err("--accept needs all scenarios, all sizes of batches and the memory engine".to_owned());
         }
-        write(&floor, &server_floor::text(&passed, &runs))?;
+        write(&floor, &exceptions::text(heading, &passed, runs))?;
         true
     } else {
         let floor = read(&floor)?;
-        let lost = server_floor::lost(&passed, &floor, &runs);
+        let lost = exceptions::lost(&passed, &floor, runs);
         lost.iter().for_each(|line| eprintln!("passes embedded: {line}"));
         let stale = match arguments.only {
-            None => server_floor::stale(&passed, &floor, &runs),
+            None => exceptions::stale(&passed, &floor, runs),
             Some(_) => Vec::new(),
         };
         stale.iter().for_each(|line| eprintln!("passes, and need be no exception any more: {line}"));
         lost.is_empty() && stale.is_empty()
     };
-    println!("{} passed", server_floor::passed_in_all(&runs));
+    println!("{} passed", exceptions::passed_in_all(runs));
     Ok(is_kept)
 }
 

@@ -1,11 +1,11 @@
 //! Report: how far we are, as a line and as `docs/gremlin.md`.
 
 use crate::calls::{is_of_g_tran, used};
+use crate::exceptions::{CLUSTER, exceptions};
 use crate::jar::RELEASE;
 use crate::outcome::{Outcome, Tally};
 use crate::ratchet;
 use crate::run::Ran;
-use crate::server_floor;
 use crate::target::RequestForm;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -125,6 +125,12 @@ belong to their value: setting or removing the value removes them, also outside 
 or its meta-properties at the same time conflict. Edge properties and meta-properties have no meta-properties. Indexes do not
 cover them, and exports leave them out. Here too, a null means no value: writing a null removes the meta-property.
 
+## Elements as arguments
+
+A driver may send a vertex or an edge that it received as an argument. It stands for its id in `V`, `E`, `hasId`, `from`, `to`, `mergeV`,
+`mergeE`, `option`, `call` and `with`, which find it by that, and in `inject`, which returns the id. Everywhere else, as in `is(v)` and
+`P.eq(v)`, it is refused: there an id would be compared with elements, and equal none.
+
 ## Order, and numbers of equal value
 
 An order established by `order()`, `unfold()` or the items of `inject()` is kept: `union`, `choose`, `branch`, `coalesce`,
@@ -191,16 +197,17 @@ passed as `query(..., services=...)`. `g.call()` lists them. The algorithms are 
 Python, because a query from outside should not access files of the machine. Gryo, a format of Java's own, is not supported.
 ";
 
-/// The page `docs/gremlin.md`: sums, a table by step, and all that fail, with the reason. `server_exceptions` is the floor of
-/// the server.
+/// The page `docs/gremlin.md`: sums, a table by step, and all that fail, with the reason. What need not pass
+/// elsewhere is in the two texts.
 #[must_use]
-pub fn page(ran: &[Ran], server_exceptions: &str) -> String {
+pub fn page(ran: &[Ran], server_exceptions: &str, cluster_exceptions: &str) -> String {
     let mut page = PREFACE.replace("RELEASE", RELEASE);
     let all: Tally = ran.iter().map(|ran| &ran.outcome).collect();
     page += "\n| scenarios | passed | failed | not implemented | all |\n|---|--:|--:|--:|--:|\n";
     page += &row("all that can be run", all);
     page += &row("with G-Tran's 48 steps alone", of_g_tran(ran));
     page += &on_server(ran, server_exceptions);
+    page += &on_cluster(ran, cluster_exceptions);
     page += "\n## By step\n\nA scenario counts for what TinkerPop tests with it, not for each step that it uses.\n\n";
     page += "| step | passed | failed | not implemented | all |\n|---|--:|--:|--:|--:|\n";
     for (step, tally) in by_step(ran) {
@@ -244,9 +251,31 @@ fn on_server(ran: &[Ran], server_exceptions: &str) -> String {
     let passed = ratchet::text(ran);
     let passed = ratchet::names(&passed).len();
     for form in RequestForm::ALL {
-        let exceptions = server_floor::exceptions(server_exceptions, *form).len();
+        let exceptions = exceptions(server_exceptions, form.name()).len();
         let (passes, name) = (thousands(passed.saturating_sub(exceptions)), form.name());
         let _ = writeln!(text, "| {name} | {passes} | {exceptions} |");
+    }
+    text
+}
+
+/// What is said of clusters before the exceptions.
+const ON_CLUSTER: &str = "
+## On a cluster
+
+`make tinkerpop-cluster` runs the same scenarios on [clusters](guide/cluster.md) of three nodes in one process, of whose
+partitions one node keeps a third. CI checks that all that passes embedded passes there, but for these exceptions
+(`tests/tinkerpop/cluster_exceptions.txt`); PASSED pass.
+
+| scenario | why it is an exception |
+|---|---|
+";
+
+fn on_cluster(ran: &[Ran], cluster_exceptions: &str) -> String {
+    let (passed, exceptions) = (ratchet::text(ran), exceptions(cluster_exceptions, CLUSTER));
+    let passes = ratchet::names(&passed).len().saturating_sub(exceptions.len());
+    let mut text = ON_CLUSTER.replace("PASSED", &thousands(passes));
+    for (name, why) in exceptions {
+        let _ = writeln!(text, "| `{name}` | {} |", cell(why));
     }
     text
 }
@@ -335,7 +364,7 @@ mod tests {
             ran(&["StepClassMap"], Outcome::Passed),
         ];
         assert_eq!(by_step(&all).keys().collect::<Vec<_>>(), ["V", "addE", "map/X"]);
-        let page = page(&all, "bytecode, GraphBinary\tn\tno services\n");
+        let page = page(&all, "bytecode, GraphBinary\tn\tno services\n", "cluster\tn\tno files\n");
         for line in [
             "| all that can be run | 2 | 1 | 1 | 4 |",
             "| V | 0 | 0 | 1 | 1 |",
@@ -344,6 +373,7 @@ mod tests {
             "| x() isn't supported | 1 |",
             "| text, GraphBinary | 1 | 0 |",
             "| bytecode, GraphBinary | 0 | 1 |",
+            "| `n` | no files |",
         ] {
             assert!(page.lines().any(|other| other == line), "{line} in\n{page}");
         }

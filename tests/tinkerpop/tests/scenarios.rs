@@ -1,11 +1,11 @@
 //! All scenarios: what passed once still passes, and what passes could have failed.
 
 use evergraph::EngineKind;
+use evergraph_tinkerpop::exceptions::{self, CLUSTER, FormRun};
 use evergraph_tinkerpop::graphs::Graphs;
 use evergraph_tinkerpop::mutants::mutants;
 use evergraph_tinkerpop::outcome::Outcome;
 use evergraph_tinkerpop::run::{self, Case, Ran};
-use evergraph_tinkerpop::server_floor::{self, FormRun};
 use evergraph_tinkerpop::target::{RequestForm, Target};
 use evergraph_tinkerpop::{gherkin, jar, ratchet};
 use std::slice;
@@ -76,12 +76,27 @@ fn what_passes_embedded_passes_on_a_server() {
     let Some((cases, graphs)) = given(EngineKind::Memory) else { return };
     let (passed, exceptions) = (include_str!("../passed.txt"), include_str!("../server_exceptions.txt"));
     let cases = passing(cases);
-    let run =
-        |form: &RequestForm| FormRun { form: *form, ran: run_all(&cases, &graphs, &[Target::Server(*form)]) };
+    let run = |form: &RequestForm| {
+        let ran = run_all(&cases, &graphs, &[Target::Server(*form)]);
+        FormRun { form: form.name(), ran }
+    };
     let runs: Vec<FormRun> = RequestForm::ALL.iter().map(run).collect();
-    let lost = server_floor::lost(passed, exceptions, &runs);
-    assert!(lost.is_empty(), "{} don't pass on a server:\n{}", lost.len(), lost.join("\n"));
-    let stale = server_floor::stale(passed, exceptions, &runs);
+    assert_all_but_exceptions_pass(passed, exceptions, &runs);
+}
+
+/// On three nodes, of whose partitions that of the queries has a third; `make tinkerpop-cluster` has batches of other sizes, too.
+#[test]
+fn what_passes_embedded_passes_on_a_cluster() {
+    let Some((cases, graphs)) = given(EngineKind::Cluster) else { return };
+    let (passed, exceptions) = (include_str!("../passed.txt"), include_str!("../cluster_exceptions.txt"));
+    let ran = run_all(&passing(cases), &graphs, &batches_of(&[1024]));
+    assert_all_but_exceptions_pass(passed, exceptions, &[FormRun { form: CLUSTER, ran }]);
+}
+
+fn assert_all_but_exceptions_pass(passed: &str, exceptions_text: &str, runs: &[FormRun]) {
+    let lost = exceptions::lost(passed, exceptions_text, runs);
+    assert!(lost.is_empty(), "{} don't pass:\n{}", lost.len(), lost.join("\n"));
+    let stale = exceptions::stale(passed, exceptions_text, runs);
     assert!(stale.is_empty(), "these pass, and need be no exceptions any more:\n{}", stale.join("\n"));
 }
 

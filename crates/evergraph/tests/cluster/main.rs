@@ -1,14 +1,13 @@
 //! Clusters: a database whose graph lies on three nodes, in memory, does what any database does, or says what it does not.
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
-#[path = "../../../cluster/tests/running_nodes/cluster.rs"]
+#[path = "../../../../tests/src/cluster/mod.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod cluster;
-mod databases;
 mod refusals;
 
-use crate::cluster::PATIENCE;
-use crate::databases::Databases;
+use crate::cluster::databases::Databases;
+use crate::cluster::nodes::{ClusterSetup, PATIENCE, waiting};
 use evergraph::graph::error::Error;
 use evergraph::graph::timestamp::Timestamp;
 use evergraph::graph::value::ValueType;
@@ -17,6 +16,11 @@ use evergraph::{
     ReadByName, TransactionOptions, Value, ValueRange, VertexId,
 };
 use std::time::Duration;
+
+/// Databases of three nodes, which wait so long for each other.
+fn three_nodes(seed: u64, patience: Duration) -> Databases {
+    Databases::start(&ClusterSetup { seed, coordinator: waiting(patience), ..ClusterSetup::default() })
+}
 
 fn after(timestamp: Timestamp) -> TransactionOptions {
     TransactionOptions::default().freshness(Freshness::After(timestamp))
@@ -46,7 +50,7 @@ fn people(db: &Database) -> ([VertexId; 2], Timestamp) {
 
 #[test]
 fn what_one_node_commits_all_of_them_read_write_and_query() {
-    let databases = Databases::start(31, PATIENCE);
+    let databases = three_nodes(31, PATIENCE);
     let [first, second, third] = databases.all();
     let ([ada, charles], committed) = people(first);
     assert_eq!(first.snapshot().get(ada, "born").unwrap(), Some(1815.into()), "at once where it was written");
@@ -88,7 +92,7 @@ fn what_one_node_commits_all_of_them_read_write_and_query() {
 
 #[test]
 fn a_database_on_a_cluster_says_what_it_is_and_counts_the_whole_graph() {
-    let databases = Databases::start(32, PATIENCE);
+    let databases = three_nodes(32, PATIENCE);
     let [first, second, _] = databases.all();
     let (_, committed) = people(first);
     assert_eq!((first.engine(), first.path()), (EngineKind::Cluster, None));
@@ -114,7 +118,7 @@ fn a_database_on_a_cluster_says_what_it_is_and_counts_the_whole_graph() {
 
 #[test]
 fn of_two_transactions_that_change_the_same_one_is_refused_and_runs_again() {
-    let databases = Databases::start(33, PATIENCE);
+    let databases = three_nodes(33, PATIENCE);
     let [first, second, _] = databases.all();
     let ([ada, charles], committed) = people(first);
     let (mut one, mut other) = (first.begin(), second.begin_with(after(committed)));
@@ -132,7 +136,7 @@ fn of_two_transactions_that_change_the_same_one_is_refused_and_runs_again() {
     assert!(reads.commit().unwrap_err().is_conflict());
 
     let threads: Vec<_> = databases
-        .all()
+        .all::<3>()
         .into_iter()
         .map(|db| {
             let db = db.clone();
@@ -153,17 +157,12 @@ fn of_two_transactions_that_change_the_same_one_is_refused_and_runs_again() {
 
 #[test]
 fn an_index_that_one_node_builds_serves_and_binds_all_of_them() {
-    let databases = Databases::start(39, PATIENCE);
+    let databases = three_nodes(39, PATIENCE);
     let [first, second, third] = databases.all();
     let ([ada, _], _) = people(first);
-    databases.filling(|| {
-        first.create_unique_index("Person", "name").unwrap();
-        drop(third.snapshot_with(Freshness::Fresh));
-        assert!(
-            third.create_index(&IndexOptions::on_label("Person", "born").ordered()).unwrap(),
-            "it is new"
-        );
-    });
+    first.create_unique_index("Person", "name").unwrap();
+    drop(third.snapshot_with(Freshness::Fresh));
+    assert!(third.create_index(&IndexOptions::on_label("Person", "born").ordered()).unwrap(), "it is new");
     let snapshot = second.snapshot_with(Freshness::Fresh);
     assert_eq!(snapshot.find("Person", "name", "Ada").unwrap(), Some(ada));
     let born = snapshot.range("Person", "born", &ValueRange::ALL, 9).unwrap();
@@ -180,7 +179,7 @@ fn an_index_that_one_node_builds_serves_and_binds_all_of_them() {
 
 #[test]
 fn newest_edges_parts_of_a_hub_and_exports_are_those_of_any_database() {
-    let databases = Databases::start(34, PATIENCE);
+    let databases = three_nodes(34, PATIENCE);
     let [first, second, _] = databases.all();
     let (hub, committed) = first
         .transact_committed(|tx| {
@@ -213,8 +212,8 @@ fn newest_edges_parts_of_a_hub_and_exports_are_those_of_any_database() {
 
 #[test]
 fn a_moment_that_does_not_come_is_an_error_of_each_read_and_of_no_other() {
-    let databases = Databases::start(35, Duration::from_millis(50));
-    let [first, ..] = databases.all();
+    let databases = three_nodes(35, Duration::from_millis(50));
+    let [first, _, _] = databases.all();
     let never = Timestamp(u64::MAX / 2);
     let busy = |error: Error| assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
     busy(first.snapshot_with(Freshness::After(never)).vertices(None).unwrap_err());
@@ -226,7 +225,7 @@ fn a_moment_that_does_not_come_is_an_error_of_each_read_and_of_no_other() {
 
 #[test]
 fn a_closed_database_commits_and_reads_no_more_and_the_other_nodes_go_on() {
-    let databases = Databases::start(37, Duration::from_secs(2));
+    let databases = three_nodes(37, Duration::from_secs(2));
     let [first, second, third] = databases.all();
     let ([ada, _], committed) = people(first);
     let mut open = first.begin();
@@ -254,7 +253,7 @@ fn a_closed_database_commits_and_reads_no_more_and_the_other_nodes_go_on() {
 
 #[test]
 fn a_node_ends_with_the_last_clone_of_its_database() {
-    let mut databases = Databases::start(38, PATIENCE);
+    let mut databases = three_nodes(38, PATIENCE);
     let first = databases.take(0);
     let clone = first.clone();
     drop(first);

@@ -1,7 +1,7 @@
 //! Refusals: what a database on a cluster does not do, in words that say what to do instead.
 
-use crate::cluster::PATIENCE;
-use crate::databases::Databases;
+use crate::cluster::nodes::PATIENCE;
+use crate::three_nodes;
 use evergraph::algorithms::control::Control;
 use evergraph::algorithms::{pagerank, scope::Scope};
 use evergraph::graph::cancel::CancelFlag;
@@ -12,8 +12,8 @@ use std::path::Path;
 
 #[test]
 fn what_needs_the_files_of_one_database_is_refused_with_what_to_do() {
-    let databases = Databases::start(41, PATIENCE);
-    let [db, ..] = databases.all();
+    let databases = three_nodes(41, PATIENCE);
+    let [db, _, _] = databases.all();
     crate::people(db);
     let folder = tempfile::tempdir().unwrap();
     let (copy, cancel) = (folder.path().join("copy.eg"), CancelFlag::default());
@@ -43,8 +43,8 @@ fn what_needs_the_files_of_one_database_is_refused_with_what_to_do() {
 
 #[test]
 fn files_are_not_imported_into_a_cluster_and_refused_before_they_are_read() {
-    let databases = Databases::start(42, PATIENCE);
-    let [db, ..] = databases.all();
+    let databases = three_nodes(42, PATIENCE);
+    let [db, _, _] = databases.all();
     let missing = db.gremlin("g.io('/nowhere/graph.json').read()").files(true).run().unwrap_err();
     assert_eq!(missing.kind(), ErrorKind::Invalid, "{missing}");
     assert!(missing.to_string().contains("in transactions"), "{missing}");

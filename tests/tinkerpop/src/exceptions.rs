@@ -1,45 +1,56 @@
-//! Server floor: which scenarios need not pass on a server although they pass embedded, and why. All others must.
+//! Exceptions: which scenarios need not pass elsewhere although they pass embedded, and why. All others must.
 //!
 //! ```text
 //! bytecode, GraphSON 3<TAB>g_io_readXkryoX<TAB>why it does not pass
 //! ```
+//!
+//! Elsewhere is a server, in each form of requests, or a cluster. Each of the two has a file.
 
 use crate::outcome::Outcome;
 use crate::ratchet;
 use crate::run::Ran;
-use crate::target::RequestForm;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-const HEADING: &str = "\
+/// How the file of a server begins.
+pub const SERVER_HEADING: &str = "\
 # Scenarios that pass embedded and not on a server: form of the requests, name, reason, between tabs. All others must pass.
 # `make tinkerpop-server FLAGS=--accept` writes this file.
 ";
 
-/// What became of scenarios whose requests were sent in one form.
+/// How the file of a cluster begins.
+pub const CLUSTER_HEADING: &str = "\
+# Scenarios that pass embedded and not on a cluster: `cluster`, name, reason, between tabs. All others must pass.
+# `make tinkerpop-cluster FLAGS=--accept` writes this file.
+";
+
+/// What a cluster is called there.
+pub const CLUSTER: &str = "cluster";
+
+/// What became of scenarios elsewhere.
 pub struct FormRun {
-    /// The form.
-    pub form: RequestForm,
+    /// The form of requests, or a cluster.
+    pub form: &'static str,
     /// The scenarios.
     pub ran: Vec<Ran>,
 }
 
 /// The names that `text` excepts, with the reasons.
 #[must_use]
-pub fn exceptions(text: &str, form: RequestForm) -> BTreeMap<&str, &str> {
+pub fn exceptions<'t>(text: &'t str, form: &str) -> BTreeMap<&'t str, &'t str> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let parts = lines.filter_map(|line| {
         let (found, rest) = line.split_once('\t')?;
-        (found == form.name()).then(|| rest.split_once('\t').unwrap_or((rest, "")))
+        (found == form).then(|| rest.split_once('\t').unwrap_or((rest, "")))
     });
     parts.collect()
 }
 
-/// The text that [`exceptions`] reads: what passes embedded, as `passed` says, and did not in `runs`.
+/// The text that [`exceptions`] reads, behind `heading`: what passes embedded, as `passed` says, and did not in `runs`.
 #[must_use]
-pub fn text(passed: &str, runs: &[FormRun]) -> String {
+pub fn text(heading: &str, passed: &str, runs: &[FormRun]) -> String {
     let passed = ratchet::names(passed);
-    let mut text = HEADING.to_owned();
+    let mut text = heading.to_owned();
     for FormRun { form, ran } in runs {
         let failed: BTreeMap<&str, String> = ran
             .iter()
@@ -47,7 +58,7 @@ pub fn text(passed: &str, runs: &[FormRun]) -> String {
             .map(|ran| (ran.case.name.as_str(), reason(ran)))
             .collect();
         for (name, why) in failed {
-            let _ = writeln!(text, "{}\t{name}\t{why}", form.name());
+            let _ = writeln!(text, "{form}\t{name}\t{why}");
         }
     }
     text
@@ -59,13 +70,13 @@ pub fn lost(passed: &str, exceptions_text: &str, runs: &[FormRun]) -> Vec<String
     let passed = ratchet::names(passed);
     let mut lost = Vec::new();
     for FormRun { form, ran } in runs {
-        let excepted = exceptions(exceptions_text, *form);
+        let excepted = exceptions(exceptions_text, form);
         let bound = ran.iter().filter(|ran| {
             let name = ran.case.name.as_str();
             passed.contains(name) && !excepted.contains_key(name)
         });
         let failed = bound.filter(|ran| ran.outcome != Outcome::Passed);
-        lost.extend(failed.map(|ran| format!("{}: {}: {}", form.name(), ran.case.name, why(&ran.outcome))));
+        lost.extend(failed.map(|ran| format!("{form}: {}: {}", ran.case.name, why(&ran.outcome))));
     }
     lost
 }
@@ -81,9 +92,9 @@ pub fn stale(passed: &str, exceptions_text: &str, runs: &[FormRun]) -> Vec<Strin
             .filter(|ran| ran.outcome == Outcome::Passed)
             .map(|ran| ran.case.name.as_str())
             .collect();
-        let names = exceptions(exceptions_text, *form).into_keys();
+        let names = exceptions(exceptions_text, form).into_keys();
         let names = names.filter(|name| passing.contains(name) || !passed.contains(name));
-        stale.extend(names.map(|name| format!("{}: {name}", form.name())));
+        stale.extend(names.map(|name| format!("{form}: {name}")));
     }
     stale
 }
@@ -123,6 +134,7 @@ mod tests {
     use super::*;
     use crate::gherkin::Scenario;
     use crate::run::Case;
+    use crate::target::RequestForm;
     use std::sync::Arc;
 
     fn run(form: RequestForm, outcomes: &[(&str, Outcome)]) -> FormRun {
@@ -132,20 +144,20 @@ mod tests {
                 Case { name: (*name).to_owned(), file: "map/X".to_owned(), scenario: Arc::new(scenario) };
             Ran { case, outcome: outcome.clone() }
         });
-        FormRun { form, ran: ran.collect() }
+        FormRun { form: form.name(), ran: ran.collect() }
     }
 
     #[test]
-    fn what_passes_embedded_passes_on_a_server_unless_it_is_excepted() {
+    fn what_passes_embedded_passes_elsewhere_unless_it_is_excepted() {
         let failed = || Outcome::Failed("no\tservices".to_owned());
         let passed = "a\nb\nc\n";
         let first = [
             run(RequestForm::Text, &[("a", Outcome::Passed), ("b", failed()), ("d", failed())]),
             run(RequestForm::Bytecode, &[("a", Outcome::Passed), ("b", Outcome::Passed)]),
         ];
-        let floor = text(passed, &first);
-        assert_eq!(exceptions(&floor, RequestForm::Text), BTreeMap::from([("b", "no services")]));
-        assert!(exceptions(&floor, RequestForm::Bytecode).is_empty());
+        let floor = text(SERVER_HEADING, passed, &first);
+        assert_eq!(exceptions(&floor, RequestForm::Text.name()), BTreeMap::from([("b", "no services")]));
+        assert!(exceptions(&floor, RequestForm::Bytecode.name()).is_empty());
         assert!(lost(passed, &floor, &first).is_empty() && stale(passed, &floor, &first).is_empty());
         assert_eq!(passed_in_all(&first), 1);
         let later = [

@@ -1,8 +1,9 @@
 //! Plan of the part `cluster`: how many transactions the log has, into how many partitions, on how many nodes.
 
 use clap::{Args, ValueEnum};
+use std::time::Duration;
 
-/// What is measured of a cluster, below its queries.
+/// What is measured of a cluster.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
 pub enum ClusterPart {
     /// Transactions a second that the certifier decides, alone and as a node does it.
@@ -11,6 +12,22 @@ pub enum ClusterPart {
     Apply,
     /// Transactions a second of a single store, at both levels of isolation.
     Commits,
+    /// Transactions of one edge on nodes that run, on etcd, beside the log's own append; a restart.
+    Log,
+    /// Reads and writes of the micro-benchmarks on nodes that run; refusals beside a single store's.
+    Mix,
+    /// One to four hops on nodes that run.
+    Hops,
+    /// How long clients wait when a node is lost, or the leader of etcd.
+    Loss,
+}
+
+impl ClusterPart {
+    /// Whether nodes run for it, on etcd.
+    #[must_use]
+    pub fn is_of_running(self) -> bool {
+        matches!(self, Self::Log | Self::Mix | Self::Hops | Self::Loss)
+    }
 }
 
 /// What is measured of a cluster.
@@ -22,14 +39,28 @@ pub struct ClusterPlan {
     pub partitions: u16,
     /// Copies of each, where there are as many nodes.
     pub copies: usize,
-    /// Sizes of clusters, one node of which applies the log.
+    /// Sizes of clusters, one node of which applies the log; those of mixes.
     pub nodes: Vec<u16>,
     /// Transactions of one edge that are measured; half of the graph's edges at most.
     pub transactions: usize,
+    /// Nodes of a cluster that puts one edge a transaction, or loses one of them: three at least.
+    pub running_nodes: usize,
+    /// Vertices of its graph: a power of two.
+    pub vertices: u32,
+    /// Numbers of clients that put edges.
+    pub clients: Vec<usize>,
+    /// How long clients run.
+    pub run_time: Duration,
+    /// How long a request to etcd may take; the log's default if it is not chosen.
+    pub log_time_limit: Option<Duration>,
+    /// Vertices of the graphs of mixes and hops, as a power of two.
+    pub mix_scale: u32,
+    /// Clients of mixes.
+    pub mix_clients: usize,
 }
 
 impl ClusterPlan {
-    /// The whole: some ten minutes at scale 18.
+    /// The whole: some ten minutes at scale 18 in memory, and some twenty on etcd.
     #[must_use]
     pub fn full() -> Self {
         Self {
@@ -38,13 +69,29 @@ impl ClusterPlan {
             copies: 2,
             nodes: vec![1, 2, 4],
             transactions: 400_000,
+            running_nodes: 3,
+            vertices: 1 << 14,
+            clients: vec![1, 8, 64, 128],
+            run_time: Duration::from_secs(3),
+            log_time_limit: None,
+            mix_scale: 12,
+            mix_clients: 16,
         }
     }
 
     /// A second or two: whether it works, not how fast.
     #[must_use]
     pub fn smoke() -> Self {
-        Self { partitions: 8, transactions: 300, ..Self::full() }
+        Self {
+            partitions: 8,
+            transactions: 300,
+            vertices: 1 << 12,
+            clients: vec![1, 4],
+            run_time: Duration::from_millis(200),
+            mix_scale: 7,
+            mix_clients: 4,
+            ..Self::full()
+        }
     }
 }
 
@@ -58,12 +105,24 @@ pub struct ClusterArguments {
     /// Partitions of the graph: 64.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=4096))]
     cluster_partitions: Option<u16>,
-    /// Sizes of clusters, one node of which applies the log: 1,2,4.
+    /// Sizes of clusters, one node of which applies the log, and of those that run mixes: 1,2,4.
     #[arg(long, value_delimiter = ',', value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
     cluster_nodes: Option<Vec<u16>>,
     /// Transactions of one edge that are measured: 400000; half of the graph's edges at most.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     cluster_transactions: Option<u32>,
+    /// Numbers of clients that put one edge a transaction: 1,8,64,128.
+    #[arg(long, value_delimiter = ',', value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    cluster_clients: Option<Vec<u32>>,
+    /// How long clients of nodes that run take a run, in milliseconds: 3000.
+    #[arg(long, value_name = "MILLISECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    cluster_run_ms: Option<u64>,
+    /// How long a request of a node to etcd may take, in milliseconds; the log's default if it is not chosen.
+    #[arg(long, value_name = "MILLISECONDS", value_parser = clap::value_parser!(u64).range(500..=60_000))]
+    cluster_log_limit_ms: Option<u64>,
+    /// Vertices of the graphs of mixes and hops, as a power of two: 12.
+    #[arg(long, value_name = "SCALE", value_parser = clap::value_parser!(u32).range(4..=20))]
+    cluster_mix_scale: Option<u32>,
 }
 
 impl ClusterArguments {
@@ -80,6 +139,18 @@ impl ClusterArguments {
         }
         if let Some(transactions) = self.cluster_transactions {
             plan.transactions = transactions as usize;
+        }
+        if let Some(clients) = &self.cluster_clients {
+            plan.clients = clients.iter().map(|count| *count as usize).collect();
+        }
+        if let Some(milliseconds) = self.cluster_run_ms {
+            plan.run_time = Duration::from_millis(milliseconds);
+        }
+        if let Some(milliseconds) = self.cluster_log_limit_ms {
+            plan.log_time_limit = Some(Duration::from_millis(milliseconds));
+        }
+        if let Some(scale) = self.cluster_mix_scale {
+            plan.mix_scale = scale;
         }
     }
 }

@@ -110,6 +110,14 @@ pub mod baseline {
     pub const ARRAYS: &str = "plain arrays";
     /// A single store with the whole graph.
     pub const ONE_STORE: &str = "one store";
+    /// An append to the log alone, of as many and as large messages.
+    pub const APPEND: &str = "append";
+    /// The node that is asked takes all steps of a query, and asks others for what they keep.
+    pub const REMOTE_VIEW: &str = "remote view";
+    /// All clients at one node of a cluster.
+    pub const AT_ONE_NODE: &str = "at one node";
+    /// A cluster that commits, without the node that starts again.
+    pub const WRITING: &str = "cluster";
     /// What a node would have of a single store's, if copies were spread evenly and cost nothing: R/N.
     pub const SHARE: &str = "its share";
 }
@@ -338,6 +346,15 @@ pub const GOALS: &[Goal] = &[
     against("cluster.records.*", &[baseline::SHARE], AtMost(1.2)),
     against("cluster.bytes.*", &[baseline::SHARE], AtMost(1.3)),
     against("cluster.memory.*", &[baseline::SHARE], AtMost(1.3)),
+    alone("cluster.log.rate.clients_128", AtLeast(8_000.0)),
+    alone("cluster.log.beyond_append.*", AtMost(3e-3)),
+    against("cluster.log.restart.applied", &[baseline::WRITING], AtLeast(5.0)),
+    against("cluster.refused.*", &[baseline::ONE_STORE], AtMost(1.3)),
+    against("cluster.hops_3.time.*", &[baseline::REMOTE_VIEW], AtMost(0.5)),
+    against("cluster.hops_3.bytes.*", &[baseline::REMOTE_VIEW], AtMost(1.0 / 3.0)),
+    alone("cluster.loss.node.reads", AtMost(0.5)),
+    alone("cluster.loss.node.commits", AtMost(0.1)),
+    alone("cluster.loss.leader.*", AtMost(2.0)),
     against("jvm.walks.*", &["tinkergraph"], AtMost(0.2)),
     against("jvm.reached.*", &["tinkergraph"], AtMost(0.2)),
     against("jvm.scan.*", &["tinkergraph"], AtMost(0.2)),

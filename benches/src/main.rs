@@ -14,6 +14,7 @@
 //! stopwatch      wall and CPU time of a run
 //! processors     which of them threads and processes may run on
 //! memory_group   a process and its page cache within a limit
+//! line_process   this program anew, asked by lines
 //! ```
 //!
 //! Every answer of an engine is compared with what it should be, and a wrong one ends the run.
@@ -23,9 +24,17 @@ mod cluster_plan;
 mod disk_plan;
 mod edges;
 mod engine;
+#[path = "../../tests/src/etcd.rs"]
+#[allow(dead_code, reason = "tests use more of it")]
+mod etcd;
 mod folder;
+#[path = "../../tests/src/free_ports.rs"]
+mod free_ports;
 mod goals;
 mod graph_file;
+#[path = "../../tests/src/guarded_process.rs"]
+mod guarded_process;
+mod line_process;
 mod mapped_plan;
 mod memory_group;
 mod plan;
@@ -50,7 +59,7 @@ use crate::plan::{Part, Plan, Work};
 use crate::replica_plan::ReplicaArguments;
 use crate::results::Results;
 use crate::server_plan::ServerArguments;
-use crate::workload::{mapped, parts};
+use crate::workload::{cluster, mapped, parts};
 use clap::{Parser, ValueEnum};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_measure::machine::Machine;
@@ -111,6 +120,9 @@ struct Arguments {
     /// Reads this database for a harness that writes it, as it is told on standard input.
     #[arg(long, hide = true)]
     mapped_reader: Option<PathBuf>,
+    /// Runs the node of a cluster for a harness, as it is told on standard input.
+    #[arg(long, hide = true)]
+    cluster_node: Option<PathBuf>,
     #[command(flatten)]
     disk: DiskArguments,
     #[command(flatten)]
@@ -125,10 +137,11 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let done = match &arguments.mapped_reader {
+    let done = match (&arguments.mapped_reader, &arguments.cluster_node) {
         _ if arguments.helper => parts::help(),
-        Some(path) => mapped::engine::readers::serve(path),
-        None => run(&arguments),
+        (Some(path), _) => mapped::engine::readers::serve(path),
+        (None, Some(folder)) => cluster::running::node_service::serve(folder),
+        (None, None) => run(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -15,6 +15,7 @@
 //! vertices; Q11 to Q13 count, as the authors' programs do.
 
 pub mod check;
+pub mod client;
 pub mod graph;
 pub mod query;
 
@@ -22,17 +23,15 @@ use crate::goals::baseline;
 use crate::plan::Work;
 use crate::race::{Race, order};
 use crate::results::Heading;
-use crate::workload::lbv::check::Acknowledged;
-use crate::workload::lbv::graph::{Made, Shape};
-use crate::workload::lbv::query::{Draw, READS, WRITES};
+use crate::workload::lbv::client::{Client, Workload};
+use crate::workload::lbv::graph::Shape;
+use crate::workload::lbv::query::{READS, WRITES};
 use crate::workload::linkbench::home::mean_and_tails;
-use crate::workload::queries::{ROWS, limits};
+use evergraph::Isolation;
 use evergraph::generate::random::Random;
-use evergraph::{EdgeId, Isolation, Item, VertexId};
 use evergraph_graph::error::Result;
 use evergraph_measure::clients;
 use evergraph_measure::figure::Unit;
-use std::time::Instant;
 
 const PURPOSE: u64 = 409;
 const CLIENTS: [usize; 3] = [1, 2, 8];
@@ -40,15 +39,6 @@ const LEVELS: [Isolation; 2] = [Isolation::Snapshot, Isolation::Serializable];
 /// Mixes: name, title, and the share of reads in percent.
 pub const MIXES: [(&str, &str, u64); 3] =
     [("read_only", "reads only", 100), ("reads_80", "80 % reads", 80), ("reads_20", "20 % reads", 20)];
-
-/// A client, and what it has done.
-struct Client {
-    number: usize,
-    random: Random,
-    acknowledged: Acknowledged<VertexId, EdgeId>,
-    /// Which query took how long.
-    times: Vec<(u8, f64)>,
-}
 
 /// What a run comes to.
 struct Figures {
@@ -140,42 +130,12 @@ fn run(
     let made = shape.make(work.plan.seed)?;
     let random = |number| Random::new(work.plan.seed, PURPOSE + round as u64, number as u64);
     let mut all: Vec<Client> = (0..clients).map(|number| Client::new(number, random(number))).collect();
-    let run = clients::run(&mut all, work.plan.run_time, |client| client.step(&made, reads, isolation))?;
+    let workload = Workload::new(&made.population, reads, isolation);
+    let run = clients::run(&mut all, work.plan.run_time, |client| client.step(&made.database, &workload))?;
     let acknowledged: Vec<_> = all.iter().map(|client| &client.acknowledged).collect();
     check::check(&made, &acknowledged)?;
     let times: Vec<(u8, f64)> = all.into_iter().flat_map(|client| client.times).collect();
     let mut seconds: Vec<f64> = times.iter().map(|(_, time)| *time).collect();
     let [mean, p99, _] = mean_and_tails(&mut seconds);
     Ok((Figures { rate: run.rate(), mean, p99, aborted: run.aborted() }, times))
-}
-
-impl Client {
-    fn new(number: usize, random: Random) -> Self {
-        Self { number, random, acknowledged: Acknowledged::default(), times: Vec::new() }
-    }
-
-    /// One query; how often it was attempted.
-    fn step(&mut self, made: &Made, reads: u64, isolation: Isolation) -> Result<u64> {
-        let from: &[u8] = if self.random.below(100) < reads { &READS } else { &WRITES };
-        let query = from[self.random.below(from.len() as u64) as usize];
-        let draw = Draw::new(query, &made.population, self.number, &mut self.random)?;
-        let text = query::text(query);
-        let began = Instant::now();
-        let (mut attempts, mut rows) = (1, 0);
-        if WRITES.contains(&query) {
-            attempts = 0;
-            made.database.transact_with(isolation, |transaction| {
-                attempts += 1;
-                rows = draw.bind(text, transaction.gremlin(text.gremlin)).limits(limits(ROWS)).items()?.len();
-                Ok(())
-            })?;
-        } else {
-            let items: Vec<Item> =
-                draw.bind(text, made.database.gremlin(text.gremlin)).limits(limits(ROWS)).items()?;
-            rows = items.len();
-        }
-        self.times.push((query, began.elapsed().as_secs_f64()));
-        self.acknowledged.note(query, &draw, rows);
-        Ok(attempts)
-    }
 }

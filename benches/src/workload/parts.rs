@@ -1,8 +1,9 @@
 //! Parts: the heading and the workload of each part of the benchmark.
 
+use crate::line_process::Requests;
 use crate::plan::{Part, Work};
 use crate::workload::disk::ablations::part as disk_ablations;
-use crate::workload::disk::helper::{HelperPart, Requests};
+use crate::workload::disk::helper::{Assignment, HelperPart};
 use crate::workload::disk::{
     kernels as disk_kernels, linkbench as disk_linkbench, reads as disk_reads, writes as disk_writes,
 };
@@ -99,7 +100,7 @@ pub fn measure(part: Part, work: &mut Work<'_>) -> Result<()> {
 /// # Errors
 /// `invalid` if no harness started this process.
 pub fn help() -> Result<()> {
-    let (assignment, requests) = Requests::begin()?;
+    let (assignment, requests): (Assignment, _) = Requests::begin()?;
     match assignment.part {
         HelperPart::Writes => disk_writes::serve(&assignment, requests),
         HelperPart::Reads => disk_reads::serve(&assignment, requests),

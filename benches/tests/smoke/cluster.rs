@@ -1,12 +1,128 @@
-//! The part `cluster` on a small graph: the harness compares all edges of the stores, on both sides, with those of the log.
+//! The part `cluster` on a small graph: the harness compares all edges of the stores, on both sides, with those of the log, and what
+//! nodes on etcd have with what their clients were acknowledged.
 
-use crate::{harness, results};
+use crate::{etcd, harness, harness_without_programs, results, skips};
+use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A figure by its name and the peer beside it, if there is one.
+type Figures = BTreeMap<(String, Option<String>), f64>;
+
+/// Ratios and figures by name and peer, of these parts; what was told. `None` without etcd.
+fn figures(folder: &Path, parts: &str, nodes: &str) -> Option<(Figures, String)> {
+    if etcd::program().is_none() {
+        skips::skip(etcd::HOW_TO_INSTALL);
+        return None;
+    }
+    let done =
+        harness(folder, &["--only", "cluster", "--cluster-parts", parts, "--cluster-nodes", nodes], None);
+    let told = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(done.status.success(), "{told}");
+    let results = results(folder);
+    let entries = results["entries"].as_array().expect("entries are a list");
+    let figure = |entry: &Value| {
+        let text = |name: &str| entry[name].as_str().map(str::to_owned);
+        let of = if entry["peer"].is_string() { &entry["ratio"] } else { &entry["ours"] };
+        Some(((text("name")?, text("peer")), of["median"].as_f64()?))
+    };
+    Some((entries.iter().filter_map(figure).collect(), told + &results["notes"].to_string()))
+}
+
+/// Positive figures with these names.
+fn expect_positive(figures: &Figures, expected: &[(&str, Option<&str>)]) {
+    for (name, peer) in expected {
+        let figure = figures.get(&((*name).to_owned(), peer.map(str::to_owned)));
+        assert!(
+            figure.is_some_and(|figure| *figure > 0.0),
+            "{name} beside {peer:?}: {figure:?} of {figures:?}"
+        );
+    }
+}
+
+#[test]
+fn nodes_on_etcd_commit_edges_and_one_of_them_starts_again() {
+    let folder = tempfile::tempdir().expect("a folder for stores and results");
+    let Some((figures, told)) = figures(folder.path(), "log", "1") else { return };
+    let expected = [
+        ("cluster.log.rate.clients_1", Some("one store")),
+        ("cluster.log.p99.clients_4", Some("one store")),
+        ("cluster.log.commit.clients_1", Some("append")),
+        ("cluster.log.restart.applied", Some("cluster")),
+        ("cluster.log.restart.whole", Some("without")),
+    ];
+    expect_positive(&figures, &expected);
+    assert!(figures.contains_key(&("cluster.log.beyond_append.clients_4".to_owned(), None)), "{told}");
+    assert!(told.contains("three members of etcd"), "{told}");
+}
+
+#[test]
+fn a_node_and_the_leader_of_etcd_are_lost_while_clients_run() {
+    let folder = tempfile::tempdir().expect("a folder for stores and results");
+    let Some((figures, _)) = figures(folder.path(), "loss", "1") else { return };
+    let losses = ["node", "leader"]
+        .map(|loss| ["reads", "commits", "edges"].map(|of| format!("cluster.loss.{loss}.{of}")));
+    for name in losses.as_flattened() {
+        expect_positive(&figures, &[(name, Some("without"))]);
+    }
+}
+
+#[test]
+fn mixes_run_on_a_cluster_and_a_single_store() {
+    let folder = tempfile::tempdir().expect("a folder for stores and results");
+    let Some((figures, told)) = figures(folder.path(), "mix", "1,2") else { return };
+    let store = Some("one store");
+    let expected = [
+        ("cluster.mix.rmat.nodes_1.writes_0.snapshot", store),
+        ("cluster.mix.network.nodes_2.writes_80.serializable.p99", store),
+        ("cluster.mix.rmat.nodes_2.check_ahead.snapshot", Some("without")),
+    ];
+    expect_positive(&figures, &expected);
+    for name in [
+        "cluster.mix.rmat.nodes_2.writes_50.snapshot.refused.log",
+        "cluster.mix.rmat.nodes_2.writes_50.snapshot.refused.ahead",
+    ] {
+        assert!(figures.contains_key(&(name.to_owned(), None)), "{name}: {told}");
+    }
+    assert!(figures.keys().any(|(name, _)| name == "cluster.refused.rmat.nodes_2.serializable"), "{told}");
+}
+
+#[test]
+fn hops_travel_or_are_asked_for_and_count_what_a_single_store_counts() {
+    let folder = tempfile::tempdir().expect("a folder for stores and results");
+    // Both of two nodes would keep everything.
+    let Some((figures, told)) = figures(folder.path(), "hops", "4") else { return };
+    let view = Some("remote view");
+    expect_positive(
+        &figures,
+        &[("cluster.hops_1.time.rmat", Some("one store")), ("cluster.hops_4.time.network", view)],
+    );
+    for what in ["messages", "bytes"] {
+        let ratio = figures.get(&(format!("cluster.hops_3.{what}.network"), view.map(str::to_owned)));
+        assert!(ratio.is_some_and(|ratio| *ratio > 0.0 && *ratio != 1.0), "nothing travels: {told}");
+    }
+}
+
+#[test]
+fn without_etcd_its_parts_are_left_out_by_name() {
+    let folder = tempfile::tempdir().expect("a folder for stores and results");
+    let done = harness_without_programs(
+        folder.path(),
+        &["--only", "cluster", "--cluster-parts", "commits,log,loss"],
+    );
+    let told = String::from_utf8_lossy(&done.stderr);
+    assert!(
+        done.status.success() && told.contains("left out: log, loss: the program etcd is not here"),
+        "{told}"
+    );
+    assert!(results(folder.path())["notes"].to_string().contains("left out: log, loss"), "{told}");
+}
 
 #[test]
 fn a_log_is_decided_and_applied_and_a_node_keeps_its_share() {
     let folder = tempfile::tempdir().expect("a folder for stores and results");
-    let done = harness(folder.path(), &["--only", "cluster"], None);
+    let done =
+        harness(folder.path(), &["--only", "cluster", "--cluster-parts", "certify,apply,commits"], None);
     let told = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "{told}");
     let results = results(folder.path());

@@ -1,11 +1,20 @@
 //! Smoke: the whole harness on a small graph. Every answer is checked by the harness itself; no time is.
 
 mod cluster;
+#[path = "../../../tests/src/etcd.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod etcd;
+#[path = "../../../tests/src/guarded_process.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod guarded_process;
 mod mapped;
 mod network;
 mod relational;
 mod replica;
 mod server;
+#[path = "../../../tests/src/skips.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod skips;
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -14,10 +23,23 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs the harness with results in `folder`.
-fn harness(folder: &Path, arguments: &[&str], gapbs: Option<&Path>) -> Output {
+/// The harness, with results in `folder`.
+fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_evergraph-benches"));
     command.args(["--smoke", "--output"]).arg(folder).args(arguments);
+    command
+}
+
+/// Runs the harness where no other program is found.
+fn harness_without_programs(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = command(folder, arguments);
+    command.env_remove("EVERGRAPH_ETCD").env("PATH", folder);
+    command.output().expect("the harness starts")
+}
+
+/// Runs the harness with results in `folder`.
+fn harness(folder: &Path, arguments: &[&str], gapbs: Option<&Path>) -> Output {
+    let mut command = command(folder, arguments);
     match gapbs {
         Some(gapbs) => command.env("GAPBS_DIR", gapbs),
         None => command.env_remove("GAPBS_DIR"),

@@ -1,4 +1,4 @@
-//! Cluster: what can be measured below its queries: certification, a node that applies the log, and a single store beside both.
+//! Cluster: certification, a node that applies the log, and a single store beside both, in memory; then clusters that run, on etcd.
 //!
 //! ```text
 //! log_writer    messages as nodes append them, each decided as it is written
@@ -7,22 +7,41 @@
 //! node          the stores of one node's partitions, which apply a log
 //! apply         transactions a second that a node applies; records and bytes that it keeps, beside its share
 //! commits       transactions a second of a single store: a figure to compare over time
+//!
+//! running       etcd, nodes and clients
+//! log           transactions of one edge, beside the log's own append; a restart
+//! mix           reads and writes of the micro-benchmarks, with and without the check ahead of the append; refusals beside a single
+//!               store's
+//! hops          one to four hops, beside a single store; bytes and messages
+//! loss          how long clients wait when a node is lost, or the leader of etcd
+//! shape_writer  the graph of the micro-benchmarks, written by transactions
 //! ```
 //!
-//! The log is a list of messages in memory: no network and no log engine is part of any figure.
+//! Of the first parts the log is a list of messages in memory: no network and no log engine is part of their figures.
 
 mod apply;
 mod certify;
 mod commits;
 mod graph_writer;
+mod hops;
+mod log;
 mod log_writer;
+mod loss;
+mod mix;
 mod node;
+pub mod running;
+mod shape_writer;
 
-use crate::cluster_plan::ClusterPart;
+use crate::cluster_plan::{ClusterPart, ClusterPlan};
 use crate::edges::distinct;
 use crate::engine::store::Edge;
+use crate::etcd;
 use crate::plan::Work;
+use crate::race::Race;
+use crate::results::Heading;
 use crate::workload::cluster::graph_writer::GraphWriter;
+use crate::workload::cluster::running::etcd_members::EtcdMembers;
+use crate::workload::cluster::running::site::SitePlan;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::partition::PartitionCount;
 
@@ -57,7 +76,37 @@ impl Edges {
 /// # Errors
 /// `corrupt` if a transaction is refused, or a store has other edges than were committed; what the stores say.
 pub fn measure(work: &mut Work<'_>) -> Result<()> {
-    let (parts, edges) = (work.plan.cluster.parts.clone(), Edges::of(work)?);
+    let parts = work.plan.cluster.parts.clone();
+    if parts.iter().any(|part| !part.is_of_running()) {
+        measure_in_memory(work, &parts)?;
+    }
+    let running: Vec<ClusterPart> = parts.into_iter().filter(|part| part.is_of_running()).collect();
+    if running.is_empty() {
+        return Ok(());
+    }
+    let Some(program) = etcd::program() else {
+        let names: Vec<String> = running.iter().map(|part| format!("{part:?}").to_lowercase()).collect();
+        let text = format!("left out: {}: {}", names.join(", "), etcd::HOW_TO_INSTALL);
+        eprintln!("{text}");
+        work.note(text);
+        return Ok(());
+    };
+    let folder = work.folder_for("etcd")?;
+    let mut etcd = EtcdMembers::start(program, folder.path())?;
+    for part in running {
+        match part {
+            ClusterPart::Log => log::measure(work, &etcd)?,
+            ClusterPart::Mix => mix::measure(work, &etcd)?,
+            ClusterPart::Hops => hops::measure(work, &etcd)?,
+            _ => loss::measure(work, &mut etcd)?,
+        }
+    }
+    Ok(())
+}
+
+/// Those parts whose log is in memory.
+fn measure_in_memory(work: &mut Work<'_>, parts: &[ClusterPart]) -> Result<()> {
+    let edges = Edges::of(work)?;
     if parts.contains(&ClusterPart::Certify) || parts.contains(&ClusterPart::Apply) {
         let loaded = load(work, &edges)?;
         if parts.contains(&ClusterPart::Certify) {
@@ -79,6 +128,12 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     Ok(())
 }
 
+/// How a cluster of so many nodes is made.
+fn site_plan(plan: &ClusterPlan, nodes: usize) -> SitePlan {
+    let ClusterPlan { partitions, copies, log_time_limit, .. } = *plan;
+    SitePlan { nodes, partitions, copies, log_time_limit }
+}
+
 /// A log with everything but the measured edges.
 fn load(work: &Work<'_>, edges: &Edges) -> Result<GraphWriter> {
     let partitions = work.plan.cluster.partitions;
@@ -90,4 +145,18 @@ fn load(work: &Work<'_>, edges: &Edges) -> Result<GraphWriter> {
     }
     writer.send()?;
     Ok(writer)
+}
+
+/// A figure of ours beside another's; of ours alone where the other is zero and has no ratio.
+fn add_values(work: &mut Work<'_>, heading: &Heading, peer: &'static str, values: &[[f64; 2]]) {
+    if values.iter().all(|[_, theirs]| *theirs > 0.0) {
+        let mut race = Race::new(["evergraph", peer]);
+        values.iter().for_each(|values| race.note(values));
+        work.add_race(heading, &race);
+    } else {
+        let ours: Vec<f64> = values.iter().map(|[ours, _]| *ours).collect();
+        let theirs = values.iter().map(|[_, theirs]| *theirs).fold(0.0, f64::max);
+        let at_most = format!("{} at most", heading.unit.show(theirs));
+        work.add(&heading.clone().with(peer, at_most), &ours);
+    }
 }

@@ -9,18 +9,15 @@
 //! what is not the store's: times that are noted, an answer, and with kernels their state, as RocksDB's have it.
 
 use crate::disk_plan::{DiskPlan, DiskStore};
+use crate::line_process::LineProcess;
 use crate::memory_group::{MemoryGroup, join};
 use crate::plan::Work;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use std::env;
 use std::fmt::Display;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Lines, StdinLock, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// The argument that makes a process a helper.
 pub const ARGUMENT: &str = "--helper";
@@ -71,19 +68,11 @@ impl Assignment {
     }
 }
 
-/// What goes wrong in a helper.
-#[derive(Debug, Serialize, Deserialize)]
-struct Failure {
-    kind: String,
-    text: String,
-}
-
 /// A helper at work, as the harness sees it.
 pub struct Helper {
     store: DiskStore,
-    process: Child,
-    requests: Option<ChildStdin>,
-    replies: Lines<BufReader<ChildStdout>>,
+    /// Ahead of its group: it ends first.
+    process: LineProcess,
     group: MemoryGroup,
 }
 
@@ -146,16 +135,7 @@ impl Helper {
         let of_kernels =
             if part == HelperPart::Kernels { KERNEL_BYTES * u64::from(plan.vertices()) } else { 0 };
         let group = MemoryGroup::make(factor * plan.limit_bytes + ALLOWANCE_BYTES + of_kernels)?;
-        let program = env::current_exe().map_err(|error| failed(store, &error))?;
-        let mut process = Command::new(program)
-            .arg(ARGUMENT)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| failed(store, &error))?;
-        let requests = process.stdin.take();
-        let replies = process.stdout.take().expect("it was asked for");
-        let replies = BufReader::new(replies).lines();
+        let process = LineProcess::start(store.name(), [ARGUMENT])?;
         let assignment = Assignment {
             store,
             part,
@@ -164,9 +144,8 @@ impl Helper {
             folder: folder.to_owned(),
             group: group.folder().to_owned(),
         };
-        let mut helper = Self { store, process, requests, replies, group };
-        helper.say(&assignment)?;
-        Ok(helper)
+        let mut helper = Self { store, process, group };
+        if helper.process.say(&assignment)? { Ok(helper) } else { Err(helper.ended()) }
     }
 
     /// The reply to a request.
@@ -174,12 +153,7 @@ impl Helper {
     /// # Errors
     /// That of the helper; `limit` if the system ended it, as it does where a group has no memory left.
     pub fn ask<T: DeserializeOwned>(&mut self, request: &impl Serialize) -> Result<T> {
-        self.say(request)?;
-        let Some(line) = self.replies.next() else { return Err(self.ended()) };
-        let line = line.map_err(|error| failed(self.store, &error))?;
-        let reply: std::result::Result<Value, Failure> = parsed(&line)?;
-        let reply = reply.map_err(|failure| Error::new(kind(&failure.kind), failure.text))?;
-        serde_json::from_value(reply).map_err(|error| failed(self.store, &error))
+        self.process.ask(request)?.ok_or_else(|| self.ended())
     }
 
     /// What its group had at most, as people read it.
@@ -193,84 +167,12 @@ impl Helper {
         )
     }
 
-    fn say(&mut self, request: &impl Serialize) -> Result<()> {
-        let line = serde_json::to_string(request).map_err(|error| failed(self.store, &error))?;
-        let requests = self.requests.as_mut().expect("requests end when it is dropped");
-        if writeln!(requests, "{line}").and_then(|()| requests.flush()).is_err() {
-            return Err(self.ended());
-        }
-        Ok(())
-    }
-
     /// Why there is no reply.
     fn ended(&mut self) -> Error {
-        let how = self.process.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+        let how = self.process.how_it_ended();
         let text = format!("the process of {} ended: {how}; it had {}", self.store.name(), self.group.text());
         Error::new(ErrorKind::Limit, text)
     }
-}
-
-impl Drop for Helper {
-    fn drop(&mut self) {
-        // It ends by itself when there are no more requests; the group ends after it.
-        drop(self.requests.take());
-        drop(self.process.wait());
-    }
-}
-
-/// The helper's end: requests as they come.
-pub struct Requests(Lines<StdinLock<'static>>);
-
-impl Requests {
-    /// Those of this process, of which the first is its assignment.
-    ///
-    /// # Errors
-    /// `invalid` if nobody assigned anything.
-    pub fn begin() -> Result<(Assignment, Self)> {
-        let mut lines = std::io::stdin().lines();
-        let first = lines.next().and_then(std::result::Result::ok);
-        let first = first.ok_or_else(|| Error::invalid("a helper is started by the harness alone"))?;
-        Ok((parsed(&first)?, Self(lines)))
-    }
-
-    /// Replies to all requests by `reply`, until there are no more; `prepare` comes before the first.
-    ///
-    /// # Errors
-    /// `io` if nobody listens.
-    pub fn serve<S, Q: DeserializeOwned, R: Serialize>(
-        self,
-        prepare: impl Fn() -> Result<S>,
-        mut reply: impl FnMut(&mut S, Q) -> Result<R>,
-    ) -> Result<()> {
-        let mut prepared = None;
-        for line in self.0 {
-            let line = line.map_err(|error| Error::new(ErrorKind::Io, error.to_string()))?;
-            let reply = parsed(&line).and_then(|request| {
-                let state = match prepared.take() {
-                    Some(state) => state,
-                    None => prepare()?,
-                };
-                reply(prepared.insert(state), request)
-            });
-            let reply = reply
-                .map_err(|error| Failure { kind: error.kind().name().to_owned(), text: error.to_string() });
-            let line = serde_json::to_string(&reply).map_err(|error| Error::invalid(error.to_string()))?;
-            let mut replies = std::io::stdout();
-            let done = writeln!(replies, "{line}").and_then(|()| replies.flush());
-            done.map_err(|error| Error::new(ErrorKind::Io, error.to_string()))?;
-        }
-        Ok(())
-    }
-}
-
-/// That of a name. What the harness doesn't tell apart is `io`.
-fn kind(name: &str) -> ErrorKind {
-    let kinds = [ErrorKind::Limit, ErrorKind::Cancelled, ErrorKind::Corrupt, ErrorKind::Invalid];
-    kinds.into_iter().find(|kind| kind.name() == name).unwrap_or(ErrorKind::Io)
-}
-
-fn parsed<T: DeserializeOwned>(line: &str) -> Result<T> {
-    serde_json::from_str(line).map_err(|error| Error::invalid(format!("{error} in {line}")))
 }
 
 fn failed(store: DiskStore, error: &dyn Display) -> Error {

@@ -20,12 +20,13 @@ use crate::engine::store::Edge;
 #[cfg(feature = "rocksdb")]
 use crate::folder::make_folder;
 use crate::goals::baseline;
+use crate::line_process::Requests;
 use crate::plan::{Work, wrong};
 use crate::race::{Race, order};
 use crate::results::Heading;
 use crate::workload::disk::bandwidth::{folder_bytes, read_files};
 use crate::workload::disk::graph::{DiskGraph, Properties, weight};
-use crate::workload::disk::helper::{Assignment, Helper, HelperPart, Requests, limitable, started};
+use crate::workload::disk::helper::{Assignment, Helper, HelperPart, limitable, started};
 use crate::workload::disk::kernel::{Answer, Kernel, busiest, scan};
 use crate::workload::disk::runs::{Taken, run, run_on_peer};
 use crate::workload::writer_thread::beside_writer;

@@ -13,9 +13,10 @@
 
 use crate::disk_plan::{DiskPlan, DiskStore};
 use crate::folder::make_folder;
+use crate::line_process::Requests;
 use crate::plan::Work;
 use crate::race::{Race, Sample, order};
-use crate::workload::disk::helper::{Assignment, Helper, HelperPart, Requests, limitable, started};
+use crate::workload::disk::helper::{Assignment, Helper, HelperPart, limitable, started};
 use crate::workload::disk::newest;
 use crate::workload::disk::peers::open_durable_key_value;
 use crate::workload::linkbench::home::{Home, clients, mix, network};

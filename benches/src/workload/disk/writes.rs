@@ -16,12 +16,13 @@ use crate::engine::store::{Access, Commit, Edge, Store};
 use crate::failed;
 use crate::folder::make_folder;
 use crate::goals::baseline;
+use crate::line_process::Requests;
 use crate::plan::{Work, wrong};
 use crate::process::MemoryPeak;
 use crate::race::{Race, order};
 use crate::results::Heading;
 use crate::workload::disk::graph::{DiskGraph, Properties};
-use crate::workload::disk::helper::{Assignment, HelperPart, Requests, limitable, started};
+use crate::workload::disk::helper::{Assignment, HelperPart, limitable, started};
 use crate::workload::disk::inserts::{
     BATCH, Inserts, MANY, MANY_CHECKED, ONE, ONE_CHECKED, Way, expected, insert,
 };

@@ -67,7 +67,15 @@ impl Shape {
     }
 
     fn of_rmat(plan: &Plan) -> Result<Self> {
-        let plan = Plan { scale: plan.scale.saturating_sub(SMALLER), file_graph: None, ..plan.clone() };
+        Self::of_rmat_with(plan, plan.scale.saturating_sub(SMALLER))
+    }
+
+    /// R-MAT with 2^`scale` vertices, half of each label.
+    ///
+    /// # Errors
+    /// As [`Shape::of`].
+    pub fn of_rmat_with(plan: &Plan, scale: u32) -> Result<Self> {
+        let plan = Plan { scale, file_graph: None, ..plan.clone() };
         let half = plan.vertices() / 2;
         let mut edges = BTreeMap::<_, Vec<_>>::new();
         for (source, target) in distinct(&plan, DEGREE)? {
@@ -98,6 +106,43 @@ impl Shape {
             edges.entry((snapshot.type_of(edge), from, to)).or_default().push((source, target));
         }
         Ok(Self::titled("LDBC's network", labels, edges))
+    }
+
+    /// Labels, types and degrees like those of LDBC's network, drawn: a tenth or so of 2^`scale` vertices are persons, who know each
+    /// other as in R-MAT, and most are messages, whose authors and readers are few persons above all.
+    ///
+    /// # Errors
+    /// As [`Shape::of`].
+    pub fn of_drawn_network(plan: &Plan, scale: u32) -> Result<Self> {
+        const PURPOSE: u64 = 411;
+        let knows = Plan { scale: scale.saturating_sub(3).max(1), file_graph: None, ..plan.clone() };
+        let persons = knows.vertices();
+        let [messages, forums, tags] = [6 * persons, persons / 2, persons / 2];
+        let mut random = Random::new(plan.seed, PURPOSE, 0);
+        let mut below = |end: u32| random.below(u64::from(end.max(1))) as u32;
+        let [person, message, forum, tag] = [0, 1, 2, 3];
+        let mut edges = BTreeMap::<_, BTreeSet<(u32, u32)>>::new();
+        edges.insert(("KNOWS".to_owned(), person, person), distinct(&knows, DEGREE)?.into_iter().collect());
+        let mut draw = |edge_type: &str, from, to, count: u32, ends: &mut dyn FnMut(u32) -> (u32, u32)| {
+            edges.insert((edge_type.to_owned(), from, to), (0..count).map(ends).collect());
+        };
+        // The lower of two draws, and of those the lower again: the first ones have most.
+        let mut few = |end: u32| {
+            let first = below(end) + 1;
+            below(first)
+        };
+        draw("HAS_CREATOR", message, person, messages, &mut |at| (at, few(persons)));
+        draw("REPLY_OF", message, message, messages / 2, &mut |at| {
+            (messages / 2 + at, few(messages / 2 + at))
+        });
+        draw("LIKES", person, message, 2 * messages, &mut |at| (few(persons), at % messages));
+        draw("HAS_MEMBER", forum, person, 8 * forums, &mut |at| (at % forums, few(persons)));
+        draw("CONTAINER_OF", forum, message, messages / 2, &mut |at| (few(forums), at));
+        draw("HAS_TAG", message, tag, messages, &mut |at| (at, few(tags)));
+        let labels = [("Person", persons), ("Message", messages), ("Forum", forums), ("Tag", tags)];
+        let labels = labels.map(|(label, vertices)| (label.to_owned(), vertices)).to_vec();
+        let edges = edges.into_iter().map(|(of, edges)| (of, edges.into_iter().collect())).collect();
+        Ok(Self::titled("drawn like LDBC's network", labels, edges))
     }
 
     fn titled(

@@ -1,0 +1,93 @@
+//! Loss: how long clients of the other nodes are without an answer when a node is killed, and when the leader of etcd is.
+//!
+//! ```text
+//! reads      the out-edges of a vertex, anywhere                 gap: from an answer to the next one of the same client,
+//! commits    a transaction that reads nothing                         the longest of the run, at nodes that stay
+//! edges      a transaction of one edge, which reads its ends
+//!                       ┌ kill -9, a third into the run
+//! ──────────────────────┴──────────────────────────────── beside it: as long a run without a loss
+//! ```
+
+use crate::goals::baseline;
+use crate::plan::Work;
+use crate::race::Race;
+use crate::results::Heading;
+use crate::workload::cluster::running::etcd_members::EtcdMembers;
+use crate::workload::cluster::running::node_process::ProcessCluster;
+use crate::workload::cluster::running::streams::{StreamKind, StreamReport};
+use crate::workload::cluster::site_plan;
+use evergraph_graph::error::Result;
+use evergraph_measure::figure::Unit;
+use std::thread;
+
+const OURS: &str = "evergraph";
+const KINDS: [(StreamKind, &str, &str); 3] = [
+    (StreamKind::Reads, "reads", "the out-edges of a vertex"),
+    (StreamKind::Vertices, "commits", "commits of a vertex"),
+    (StreamKind::Edges, "edges", "transactions of one edge"),
+];
+/// The node that is lost.
+const LOST: usize = 0;
+/// A loss comes after this part of a run, which is long enough for all that waits for it.
+const LOSS_AFTER: u32 = 3;
+/// So many times as long as other runs.
+const LONGER: u32 = 3;
+
+/// Measures both losses.
+///
+/// # Errors
+/// As of the part.
+pub fn measure(work: &mut Work<'_>, etcd: &mut EtcdMembers) -> Result<()> {
+    let folder = work.folder_for("loss")?;
+    let plan = work.plan.cluster.clone();
+    let (nodes, time) = (plan.running_nodes, plan.run_time * LONGER);
+    let mut cluster =
+        ProcessCluster::start(etcd, &folder.path().join("cluster"), site_plan(&plan, nodes), plan.vertices)?;
+    let kinds = KINDS.map(|(kind, ..)| kind);
+    // One client of each kind at each node that stays.
+    let staying = |node: usize| usize::from(node != LOST);
+    cluster.run(&kinds, staying, plan.run_time, || Ok(()))?;
+    let mut races = [(); 6].map(|()| Race::new([OURS, baseline::WITHOUT]));
+    let mut failures = [[0; 2]; 2];
+    for _ in 0..work.plan.rounds {
+        let quiet = cluster.run(&kinds, staying, time, || Ok(()))?;
+        let mut node = cluster.take(LOST)?;
+        let of_node = cluster.run(&kinds, staying, time, || {
+            thread::sleep(time / LOSS_AFTER);
+            node.kill()
+        })?;
+        cluster.start_again(LOST, 0)?;
+        let mut leader = None;
+        let of_leader = cluster.run(&kinds, staying, time, || {
+            thread::sleep(time / LOSS_AFTER);
+            leader = Some(etcd.kill_leader()?);
+            Ok(())
+        })?;
+        leader.into_iter().try_for_each(|member| etcd.start_again(member))?;
+        for (loss, reports) in [&of_node, &of_leader].into_iter().enumerate() {
+            for (kind, (report, quiet)) in reports.iter().zip(&quiet).enumerate() {
+                let gap = |report: &StreamReport| f64::from(report.gap_us) / 1e6;
+                races[KINDS.len() * loss + kind].note(&[gap(report), gap(quiet)]);
+                failures[loss][0] += report.failed;
+                failures[loss][1] += report.unknown;
+            }
+        }
+    }
+    let losses = [("node", "a node is lost"), ("leader", "the leader of etcd is lost")];
+    for (loss, (name, what)) in losses.into_iter().enumerate() {
+        for (kind, (_, of, title)) in KINDS.into_iter().enumerate() {
+            let title = format!("the longest time without an answer, {title}, while {what}");
+            let heading = Heading::new(format!("cluster.loss.{name}.{of}"), title, Unit::Seconds);
+            work.add_race(&heading, &races[KINDS.len() * loss + kind]);
+        }
+        let [failed, unknown] = failures[loss];
+        work.note(format!(
+            "loss: while {what}, over all rounds {failed} attempts failed and ran again, and {unknown} commits stayed unknown"
+        ));
+    }
+    work.note(format!(
+        "loss: {nodes} nodes, processes of this machine; one client of each kind at each node that stays; a run takes {time:?}, the \
+         process is killed (kill -9) a third into it; the longest of all clients"
+    ));
+    cluster.check()
+}

@@ -1,0 +1,23 @@
+//! Running: clusters as they run: etcd, nodes on TCP with TLS, clients that commit and read.
+//!
+//! ```text
+//! etcd_members   three members on this machine, one of which leads
+//! site           folders and addresses of a cluster's nodes
+//! own_append     what an append costs etcd's clients, without any cluster
+//! streams        clients of a database: one after the other each does one thing, and notes how long it took
+//! node_service   a node as a process of its own, which is told what to do
+//! node_process   the same, as the harness sees it
+//! open_nodes     nodes in the process of the harness
+//! ```
+
+pub mod etcd_members;
+pub mod node_process;
+pub mod node_service;
+pub mod open_nodes;
+pub mod own_append;
+pub mod site;
+pub mod streams;
+
+#[path = "../../../../../crates/cluster/tests/etcd/http.rs"]
+#[allow(dead_code, reason = "tests use more of it")]
+mod http;

@@ -1,0 +1,83 @@
+//! Open nodes: a cluster whose nodes all run in the process of the harness, on TCP with TLS, with their log in etcd.
+
+use crate::workload::cluster::running::etcd_members::EtcdMembers;
+use crate::workload::cluster::running::site::{Site, SitePlan};
+use evergraph::cluster::node_options;
+use evergraph::{Database, Options};
+use evergraph_cluster::running::cluster_node::{ClusterNode, ClusterNodeOptions};
+use evergraph_cluster::transaction::coordinator::CoordinatorOptions;
+use evergraph_cluster::transaction::submission::AheadCheck;
+use evergraph_cluster::transport::frame_counts::FrameTotal;
+use evergraph_graph::error::{Error, Result};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Nodes in this process.
+pub struct OpenNodes {
+    site: Site,
+    /// The graph, by each node.
+    pub databases: Vec<Database>,
+}
+
+impl OpenNodes {
+    /// Creates a cluster in `folder` and opens its nodes.
+    ///
+    /// # Errors
+    /// What creating and opening nodes meets.
+    pub fn create(etcd: &EtcdMembers, folder: &Path, plan: SitePlan) -> Result<Self> {
+        Self::open(Site::create(etcd, folder, plan)?, AheadCheck::Asked)
+    }
+
+    fn open(site: Site, ahead: AheadCheck) -> Result<Self> {
+        let databases = site.folders.iter().map(|folder| {
+            let coordinator = CoordinatorOptions { ahead, ..CoordinatorOptions::default() };
+            let options = ClusterNodeOptions { coordinator, ..node_options() };
+            let node = Arc::new(ClusterNode::open(folder, options)?);
+            Database::of_cluster_node(node, folder, &Options::default())
+        });
+        Ok(Self { databases: databases.collect::<Result<_>>()?, site })
+    }
+
+    /// Closes the nodes and opens them again, with or without the check ahead of the append.
+    ///
+    /// # Errors
+    /// What closing and opening nodes meets.
+    pub fn reopen(self, ahead: AheadCheck) -> Result<Self> {
+        self.databases.iter().try_for_each(Database::close)?;
+        drop(self.databases);
+        Self::open(self.site, ahead)
+    }
+
+    /// Transactions of these nodes that the log has refused since they were opened.
+    ///
+    /// # Errors
+    /// `invalid` if a database has no node.
+    pub fn refused_by_log(&self) -> Result<u64> {
+        let refused = (0..self.databases.len()).map(|number| {
+            let records = self.node(number)?.status().node.own_records;
+            Ok(records.conflicts + records.too_old + records.incomplete + records.malformed)
+        });
+        refused.sum()
+    }
+
+    /// What these nodes have sent each other since they were opened, but for heartbeats.
+    ///
+    /// # Errors
+    /// `invalid` if a database has no node.
+    pub fn sent(&self) -> Result<FrameTotal> {
+        let mut all = FrameTotal::default();
+        for number in 0..self.databases.len() {
+            let sent = self.node(number)?.status().node.peers.sent;
+            for (_, total) in sent.by_kind().into_iter().filter(|(kind, _)| *kind != "heartbeat") {
+                all.frames += total.frames;
+                all.bytes += total.bytes;
+            }
+        }
+        Ok(all)
+    }
+
+    fn node(&self, number: usize) -> Result<&ClusterNode> {
+        let missing = || Error::invalid("a database of a cluster runs no node");
+        self.databases[number].cluster_node().ok_or_else(missing)
+    }
+}

@@ -99,8 +99,8 @@ fn hops_travel_or_are_asked_for_and_count_what_a_single_store_counts() {
     );
     for what in ["messages", "bytes"] {
         let ratio = figures.get(&(format!("cluster.hops_3.{what}.network"), view.map(str::to_owned)));
-        // Not that fewer go: on so small a graph, as many may.
-        assert!(ratio.is_some_and(|ratio| *ratio > 0.0), "{told}");
+        // As many, to the byte, is what a query has that does not travel.
+        assert!(ratio.is_some_and(|ratio| *ratio > 0.0 && *ratio < 1.0), "nothing travels: {told}");
     }
 }
 

@@ -9,9 +9,12 @@ use crate::skips::skip;
 use crate::support::{Folder, Served, eventually};
 use crate::web_socket::{Received, WebSocket};
 use serde_json::Value;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::path::Path;
 
 /// One member of etcd, whose data lies in the folder; and where nodes find it. `None` where there is no etcd.
 fn start_etcd(folder: &Folder) -> Option<(GuardedProcess, String)> {
@@ -26,6 +29,20 @@ fn start_etcd(folder: &Folder) -> Option<(GuardedProcess, String)> {
     let member = etcd::run_member(&program, &flags, &folder.path("etcd.log"));
     eventually("etcd serves", || etcd::is_healthy(ports[0]));
     Some((member, client))
+}
+
+/// Creates three nodes whose log is at `log`. Where each answers others.
+fn create_cluster(folder: &Folder, log: &str) -> Vec<String> {
+    let addresses: Vec<String> = free_ports(3).into_iter().map(|port| format!("127.0.0.1:{port}")).collect();
+    let nodes = addresses.join(",");
+    let create = ["cluster", "create", "shop", "--nodes", nodes.as_str(), "--log", log, "--partitions", "8"];
+    folder.run(&create).succeeded();
+    addresses
+}
+
+/// What a folder has.
+fn names(folder: &Path) -> BTreeSet<OsString> {
+    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect()
 }
 
 /// Serves a node, and waits until drivers can connect.
@@ -87,11 +104,7 @@ fn reached(status: &Value) -> Vec<u64> {
 fn nodes_share_a_graph_go_on_without_one_and_it_catches_up() {
     let folder = Folder::new();
     let Some((_etcd, log)) = start_etcd(&folder) else { return };
-    let addresses: Vec<String> = free_ports(3).into_iter().map(|port| format!("127.0.0.1:{port}")).collect();
-    let nodes = addresses.join(",");
-    let create =
-        ["cluster", "create", "shop", "--nodes", nodes.as_str(), "--log", log.as_str(), "--partitions", "8"];
-    folder.run(&create).succeeded();
+    let addresses = create_cluster(&folder, &log);
     let [first, second, third] = [0, 1, 2].map(|node| serve(&folder, node));
 
     // One writes, others read.
@@ -180,17 +193,15 @@ fn compact(log: &str, first: u64) {
 fn a_node_whose_machine_was_replaced_has_everything_from_the_others() {
     let folder = Folder::new();
     let Some((_etcd, log)) = start_etcd(&folder) else { return };
-    let addresses: Vec<String> = free_ports(3).into_iter().map(|port| format!("127.0.0.1:{port}")).collect();
-    let nodes = addresses.join(",");
-    let create =
-        ["cluster", "create", "shop", "--nodes", nodes.as_str(), "--log", log.as_str(), "--partitions", "8"];
-    folder.run(&create).succeeded();
+    create_cluster(&folder, &log);
+    let home = folder.path("shop/node-2");
+    let settings = names(&home);
     for node in 0..3 {
         let file = format!("shop/node-{node}/node.toml");
         let (before, often) = ("checkpoint-seconds = 30", "checkpoint-seconds = 1");
-        let settings = folder.read(&file);
-        assert!(settings.contains(before), "{settings}");
-        folder.write(&file, settings.replace(before, often));
+        let text = folder.read(&file);
+        assert!(text.contains(before), "{text}");
+        folder.write(&file, text.replace(before, often));
     }
     let [first, second, third] = [0, 1, 2].map(|node| serve(&folder, node));
     let (people, edges) = ("g.V().hasLabel('Person').count()", "g.V().out('KNOWS').count()");
@@ -214,10 +225,9 @@ fn a_node_whose_machine_was_replaced_has_everything_from_the_others() {
         [0, 1].into_iter().all(|node| needed(node) > had + 1)
     });
     compact(&log, needed(0).min(needed(1)));
-    let home = folder.path("shop/node-2");
-    fs::remove_dir_all(home.join("partitions")).unwrap();
-    for name in ["node_state", "node_starts", "node.json", "lock"] {
-        fs::remove_file(home.join(name)).unwrap();
+    for name in names(&home).difference(&settings) {
+        let path = home.join(name);
+        if path.is_dir() { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).unwrap() }
     }
     let third = serve(&folder, 2);
     assert_eq!([people, edges].map(|query| number(&third, query)), [51, 50]);

@@ -86,6 +86,10 @@ mod tests {
             }
             Err(Error::new(ErrorKind::Busy, "it has waited to the end"))
         }
+
+        fn travels(&self) -> Option<Arc<dyn Travels>> {
+            None
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use evergraph_graph::id::{GroupId, LabelId, PartitionId};
 use evergraph_graph::index::IndexId;
 use evergraph_graph::partition::PartitionCount;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::travel::Travels;
 use evergraph_graph::value::Value;
 use std::sync::Arc;
 
@@ -25,6 +26,10 @@ struct RefusedAsker {
 impl PartitionAsker for RefusedAsker {
     fn ask(&self, _: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>> {
         Err(Error::new(self.kind, self.text.clone()))
+    }
+
+    fn travels(&self) -> Option<Arc<dyn Travels>> {
+        None
     }
 }
 

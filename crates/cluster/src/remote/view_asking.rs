@@ -42,10 +42,9 @@ pub trait PartitionAsker: Send + Sync {
     /// Nothing is known of the others then.
     fn ask(&self, messages: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>>;
 
-    /// What runs programs where the vertices lie, at the same snapshot, if anything does.
-    fn travels(&self) -> Option<Arc<dyn Travels>> {
-        None
-    }
+    /// What runs programs where the vertices lie, at the same snapshot, if anything does. Whoever asks by another asker hands on
+    /// what that one says: a query whose asker forgets it is right, and slow.
+    fn travels(&self) -> Option<Arc<dyn Travels>>;
 }
 
 /// A question, and how much of it was answered.
@@ -344,6 +343,10 @@ mod tests {
             };
             messages.into_iter().map(answer).collect()
         }
+
+        fn travels(&self) -> Option<Arc<dyn Travels>> {
+            None
+        }
     }
 
     fn labels_of(vertices: impl Iterator<Item = u32>) -> ViewQuestion {
@@ -421,6 +424,10 @@ mod tests {
     impl PartitionAsker for SameAnswer {
         fn ask(&self, messages: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>> {
             Ok(vec![self.0.clone(); messages.len()])
+        }
+
+        fn travels(&self) -> Option<Arc<dyn Travels>> {
+            None
         }
     }
 

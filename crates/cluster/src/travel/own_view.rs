@@ -15,6 +15,7 @@ use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{GroupId, LabelId, PartitionId};
 use evergraph_graph::index::IndexId;
 use evergraph_graph::partition::PartitionCount;
+use evergraph_graph::travel::Travels;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::GraphView;
 use evergraph_storage::index::directory::{IndexDirectory, Indexes};
@@ -147,6 +148,10 @@ impl PartitionAsker for OwnAsker {
             reader.answer(self.at, &asked, &|| self.cancel.check())
         };
         messages.into_iter().map(answer).collect()
+    }
+
+    fn travels(&self) -> Option<Arc<dyn Travels>> {
+        None
     }
 }
 

@@ -16,6 +16,7 @@ use evergraph_graph::partition::{OwnGroups, PartitionCount};
 use evergraph_graph::properties::Properties;
 use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::travel::Travels;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::index::directory::{IndexDirectory, Indexed, Indexes};
@@ -409,6 +410,10 @@ impl PartitionAsker for DirectAsker {
             answered.inspect(|bytes| assert!(bytes.len() <= CONTENT_BYTES_MAX, "an answer has, too"))
         };
         messages.into_iter().map(answer).collect()
+    }
+
+    fn travels(&self) -> Option<Arc<dyn Travels>> {
+        None
     }
 }
 

@@ -20,6 +20,7 @@ use evergraph_cluster::remote::view_question::{ViewQuestion, ViewQuestions};
 use evergraph_cluster::seeded::OneIn;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, PartitionId};
+use evergraph_graph::travel::Travels;
 use evergraph_storage::index::directory::{IndexDirectory, Indexes};
 use evergraph_storage::io::clock::SystemClock;
 use evergraph_storage::snapshot::reader::Reader;
@@ -130,6 +131,10 @@ impl WorkersAsker {
 impl PartitionAsker for WorkersAsker {
     fn ask(&self, messages: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>> {
         Ok(messages.into_iter().map(|(_, asked)| self.answer(5, asked).unwrap()).collect())
+    }
+
+    fn travels(&self) -> Option<Arc<dyn Travels>> {
+        None
     }
 }
 

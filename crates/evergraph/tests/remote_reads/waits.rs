@@ -10,6 +10,7 @@ use evergraph_graph::budget::Unlimited;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::PartitionId;
+use evergraph_graph::travel::Travels;
 use evergraph_graph::view::GraphView as _;
 use evergraph_graph::wait_limit::WaitLimit;
 use evergraph_query::error::StopReason;
@@ -51,6 +52,10 @@ impl PartitionAsker for SilentAsker {
             thread::yield_now();
         }
         Err(Error::new(ErrorKind::Busy, "it has waited to the end"))
+    }
+
+    fn travels(&self) -> Option<Arc<dyn Travels>> {
+        None
     }
 }
 

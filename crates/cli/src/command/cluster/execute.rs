@@ -15,9 +15,9 @@ Examples:
 What a cluster is:
   One graph on several machines. Each partition of it has copies on several
   nodes, 2 by default; every node answers every query and takes transactions. A
-  shared log, on etcd or NATS, orders the transactions, and each node decides from
-  it alone whether one commits. When a machine is lost the others go on, and
-  nothing that was acknowledged is lost.
+  shared log, on etcd or NATS, orders the transactions, and each node decides
+  from it alone whether one commits. When a machine is lost the others go on,
+  and nothing that was acknowledged is lost.
 
 How one begins:
   etcd runs on three machines. create makes a folder for each node; copy each to

@@ -94,6 +94,10 @@ impl PartitionAsker for OddHolder {
         };
         messages.into_iter().map(answer).collect()
     }
+
+    fn travels(&self) -> Option<Arc<dyn Travels>> {
+        None
+    }
 }
 
 fn snapshot(refusal: ErrorKind) -> (RemoteSnapshot, Arc<OddHolder>) {

@@ -4,7 +4,7 @@
 
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::{Database, EngineKind, Freshness, Isolation, Snapshot, Transaction, TransactionOptions};
-use evergraph_tests::cluster::databases::Databases;
+use evergraph_tests::cluster::databases::{Databases, travelling};
 use evergraph_tests::cluster::nodes::{ClusterSetup, PARTITIONS};
 use evergraph_tests::store::in_memory;
 
@@ -42,7 +42,7 @@ impl Deployment {
         match self {
             Self::Embedded(engine) => DeployedGraph::Embedded(in_memory(engine)),
             Self::Cluster(partitions) => {
-                let setup = ClusterSetup { partitions, ..ClusterSetup::default() };
+                let setup = ClusterSetup { partitions, stages: travelling(), ..ClusterSetup::default() };
                 DeployedGraph::Cluster(Box::new(Databases::start(&setup)))
             }
         }

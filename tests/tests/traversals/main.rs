@@ -35,7 +35,7 @@ use evergraph::graph::transaction::Transaction as _;
 use evergraph::graph::value::ValueType;
 use evergraph::gremlin::query::Limits;
 use evergraph::{Database, Item, Result, Transaction};
-use evergraph_tests::cluster::databases::of_whole_cluster;
+use evergraph_tests::cluster::databases::{of_whole_cluster, travelling};
 use evergraph_tests::cluster::nodes::ClusterSetup;
 
 /// A process of these tests has it whose graphs are on clusters: see [`on_cluster`].
@@ -44,7 +44,7 @@ const ON_CLUSTER: &str = "EVERGRAPH_TRAVERSALS_ON_CLUSTER";
 /// A database without anything: in this process, or on three nodes, of whose partitions that of the database has a third.
 fn database() -> Database {
     match std::env::var_os(ON_CLUSTER) {
-        Some(_) => of_whole_cluster(&ClusterSetup { copies: 1, ..ClusterSetup::default() }),
+        Some(_) => of_whole_cluster(&ClusterSetup { copies: 1, stages: travelling(), ..ClusterSetup::default() }),
         None => Database::in_memory().unwrap(),
     }
 }

@@ -12,7 +12,7 @@ use crate::spelled::Speller;
 use evergraph::gremlin::query::Limits;
 use evergraph::query::value::item::Item;
 use evergraph::{Database, ErrorKind, Freshness, ReadByName as _, Result, Transaction, Value, VertexId};
-use evergraph_tests::cluster::databases::Databases;
+use evergraph_tests::cluster::databases::{Databases, travelling};
 use evergraph_tests::cluster::nodes::ClusterSetup;
 use evergraph_tests::skips::skip;
 use serde_json::Value as Json;
@@ -31,9 +31,13 @@ const LABELS: [&str; 2] = ["x", "y"];
 const TYPES: [&str; 2] = ["a", "b"];
 
 /// What is held against a graph in this process.
-fn setups() -> [(&'static str, ClusterSetup); 2] {
+fn setups() -> [(&'static str, ClusterSetup); 3] {
     let setup = |copies, stages| ClusterSetup { copies, stages, ..ClusterSetup::default() };
-    [("one copy of each partition", setup(1, None)), ("two copies of each partition", setup(2, None))]
+    [
+        ("one copy of each partition", setup(1, travelling())),
+        ("two copies of each partition", setup(2, travelling())),
+        ("two copies of each partition, and no stage travels", setup(2, None)),
+    ]
 }
 
 /// Parts of traversals, by all of which an order matters that nobody promises, or an id.

@@ -12,7 +12,7 @@ use evergraph::graph::value::collection::{List, Map};
 use evergraph::{Database, EngineKind, Error, GraphView, Options, Transaction, Value, VertexId};
 use evergraph_formats::element::{Edge, Vertex, VertexProperty};
 use evergraph_formats::graphson::stream::{StreamOptions, VertexStream};
-use evergraph_tests::cluster::databases::of_whole_cluster;
+use evergraph_tests::cluster::databases::{of_whole_cluster, travelling};
 use evergraph_tests::cluster::nodes::{ClusterSetup, PARTITIONS};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -174,7 +174,7 @@ impl Graphs {
     /// A database without anything.
     fn empty(&self) -> Result<Database, Error> {
         if self.engine == EngineKind::Cluster {
-            return Ok(of_whole_cluster(&ClusterSetup { copies: COPIES, ..ClusterSetup::default() }));
+            return Ok(of_whole_cluster(&ClusterSetup { copies: COPIES, stages: travelling(), ..ClusterSetup::default() }));
         }
         let memory_limit_bytes = if self.engine == EngineKind::Disk { 64 << 20 } else { u64::MAX };
         let options = Options { engine: Some(self.engine), memory_limit_bytes, ..Options::default() };

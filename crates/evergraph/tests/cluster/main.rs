@@ -6,7 +6,7 @@
 mod cluster;
 mod refusals;
 
-use crate::cluster::databases::Databases;
+use crate::cluster::databases::{Databases, travelling};
 use crate::cluster::nodes::{ClusterSetup, PATIENCE, waiting};
 use evergraph::graph::error::Error;
 use evergraph::graph::timestamp::Timestamp;
@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// Databases of three nodes, which wait so long for each other.
 fn three_nodes(seed: u64, patience: Duration) -> Databases {
-    Databases::start(&ClusterSetup { seed, coordinator: waiting(patience), ..ClusterSetup::default() })
+    Databases::start(&ClusterSetup { seed, coordinator: waiting(patience), stages: travelling(), ..ClusterSetup::default() })
 }
 
 fn after(timestamp: Timestamp) -> TransactionOptions {

@@ -246,7 +246,6 @@ impl RunningNode {
             let environment = StageEnvironment {
                 programs: Arc::clone(programs),
                 budget: Arc::new(Unlimited),
-                memory: None,
                 clock: Arc::clone(&clock),
                 waker: bell.waker(),
                 options: Default::default(),

@@ -44,7 +44,9 @@ const ON_CLUSTER: &str = "EVERGRAPH_TRAVERSALS_ON_CLUSTER";
 /// A database without anything: in this process, or on three nodes, of whose partitions that of the database has a third.
 fn database() -> Database {
     match std::env::var_os(ON_CLUSTER) {
-        Some(_) => of_whole_cluster(&ClusterSetup { copies: 1, stages: travelling(), ..ClusterSetup::default() }),
+        Some(_) => {
+            of_whole_cluster(&ClusterSetup { copies: 1, stages: travelling(), ..ClusterSetup::default() })
+        }
         None => Database::in_memory().unwrap(),
     }
 }

@@ -174,7 +174,11 @@ impl Graphs {
     /// A database without anything.
     fn empty(&self) -> Result<Database, Error> {
         if self.engine == EngineKind::Cluster {
-            return Ok(of_whole_cluster(&ClusterSetup { copies: COPIES, stages: travelling(), ..ClusterSetup::default() }));
+            return Ok(of_whole_cluster(&ClusterSetup {
+                copies: COPIES,
+                stages: travelling(),
+                ..ClusterSetup::default()
+            }));
         }
         let memory_limit_bytes = if self.engine == EngineKind::Disk { 64 << 20 } else { u64::MAX };
         let options = Options { engine: Some(self.engine), memory_limit_bytes, ..Options::default() };

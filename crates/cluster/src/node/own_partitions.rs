@@ -29,7 +29,9 @@ use crate::remote::view_answering::answer_view;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::PartitionId;
 use evergraph_graph::partition::OwnGroups;
+use evergraph_graph::view::GraphView;
 use evergraph_storage::durable_engine::DurableEngine;
+use evergraph_storage::snapshot::handle::Snapshot;
 use evergraph_storage::snapshot::index_entries::CheckTime;
 use evergraph_storage::store::Store;
 use evergraph_storage::sync::Mutex;
@@ -45,6 +47,12 @@ pub trait PartitionReader: Send + Sync {
     /// `conflict` or `busy` if the store cannot be read there: another copy may, or the thread of the node; what
     /// `check_time` says; errors of reading.
     fn answer(&self, at: LogPosition, asked: &[u8], check_time: CheckTime<'_>) -> Result<Vec<u8>>;
+
+    /// What it has at the end of the message at `at`, for many reads. The partition has everything that concerns it up to there.
+    ///
+    /// # Errors
+    /// `conflict` or `busy` if the store cannot be read there.
+    fn open(&self, at: LogPosition) -> Result<Box<dyn GraphView>>;
 }
 
 /// A store that can be read beside the thread of its node.
@@ -59,11 +67,20 @@ struct StoreReader<E: DurableEngine> {
     own: OwnGroups,
 }
 
+impl<E: DurableEngine> StoreReader<E> {
+    fn snapshot_at(&self, at: LogPosition) -> Result<Snapshot<E>> {
+        // Between its newest commit and `at` nothing concerns it.
+        self.store.snapshot_at(self.store.timeline().published().min(at.end()))
+    }
+}
+
 impl<E: DurableEngine> PartitionReader for StoreReader<E> {
     fn answer(&self, at: LogPosition, asked: &[u8], check_time: CheckTime<'_>) -> Result<Vec<u8>> {
-        // Between its newest commit and `at` nothing concerns it.
-        let at = self.store.timeline().published().min(at.end());
-        answer_view(&self.store.snapshot_at(at)?, self.own, asked, CONTENT_BYTES_MAX, check_time)
+        answer_view(&self.snapshot_at(at)?, self.own, asked, CONTENT_BYTES_MAX, check_time)
+    }
+
+    fn open(&self, at: LogPosition) -> Result<Box<dyn GraphView>> {
+        Ok(Box::new(self.snapshot_at(at)?))
     }
 }
 

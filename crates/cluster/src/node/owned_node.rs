@@ -45,7 +45,6 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::io::clock::Clock;
 use evergraph_storage::io::directory::Directory;
-use evergraph_storage::memory_budget::MemoryBudget;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -220,11 +219,11 @@ impl<P: PartitionStore, L: SharedLog, T: Transport, A> OwnedNode<P, L, T, A> {
     /// # Errors
     /// What the system says if it has no thread to give.
     pub fn run_stages(&mut self, name: &str, environment: StageEnvironment) -> io::Result<TravellingQueries> {
-        let StageEnvironment { programs, budget, memory, clock, waker, options } = environment;
+        let StageEnvironment { programs, budget, clock, waker, options } = environment;
         let (own, tables) = (self.own.own().clone(), self.tables.tables().clone());
         let queries = TravellingQueries::new(TravelParts {
             author: self.node.author(),
-            views: Arc::new(OwnViews { own, tables, budget: memory }),
+            views: Arc::new(OwnViews { own, tables }),
             readers: self.peers.readers().clone(),
             programs,
             budget,
@@ -244,8 +243,6 @@ pub struct StageEnvironment {
     pub programs: Arc<dyn StagePrograms>,
     /// What their memory comes from.
     pub budget: Arc<dyn Budget>,
-    /// What the memory of what they read comes from.
-    pub memory: Option<MemoryBudget>,
     /// The clock of the node's thread.
     pub clock: Arc<dyn Clock>,
     /// What wakes it.

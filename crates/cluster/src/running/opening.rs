@@ -261,7 +261,6 @@ impl Opening<'_> {
         let environment = stages.map(|programs| StageEnvironment {
             programs,
             budget: Arc::<MemoryBudget>::clone(&self.budget),
-            memory: Some((*self.budget).clone()),
             clock: Arc::clone(&clock),
             waker: bell.waker(),
             options: TravelOptions::default(),

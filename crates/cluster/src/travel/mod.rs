@@ -16,7 +16,7 @@
 //! - [`travelling_queries`]: the same between the thread of the node, workers, and queries
 //! - [`travel_options`]: how much of them a node runs
 //! - [`stage_workers`]: the threads that run stages
-//! - [`own_view`]: the partitions of this node at a moment
+//! - [`own_view`]: what stages read on this node, and [`own_graph`], its partitions as one graph
 //! - [`travel_run`]: a query that waits for its results
 //!
 //! # Ends, losses, and full buffers
@@ -35,6 +35,7 @@ pub mod asked_travel;
 pub mod journey;
 pub mod message;
 pub(crate) mod open_queries;
+pub mod own_graph;
 pub mod own_view;
 pub mod stage_inbound;
 pub mod stage_workers;

@@ -103,7 +103,7 @@ fn open(queries: &TravellingQueries, id: TravelId, begin: &Arc<BeginTravel>) -> 
     let cancel = queries.cancel_of(id).unwrap_or_default();
     let time = queries.ends_at(id).unwrap_or_default().saturating_sub(parts.clock.now());
     let partitions: Vec<PartitionId> = begin.routes.partitions_of(own_place(queries, begin)).collect();
-    let view: Box<dyn StageView> = parts.views.open(begin.at, &partitions, &cancel)?;
+    let view: Box<dyn StageView> = parts.views.open(begin.at, &partitions)?;
     let budget = Arc::clone(&parts.budget);
     let limits = StageLimits { memory_bytes: begin.memory_bytes, time, cancel, budget };
     let runner = Journey::runner(begin, limits, &*parts.programs)?;

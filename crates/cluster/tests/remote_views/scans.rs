@@ -14,7 +14,7 @@ const GROUPS: u32 = 200;
 const PARTITIONS: u16 = 4;
 
 /// A vertex in each group, of two labels in turn; of every tenth group an edge starts.
-fn alternating() -> SplitGraph {
+pub fn alternating() -> SplitGraph {
     let mut graph = SplitGraph::new(PARTITIONS);
     let vertex = |group| VertexId::new(GroupId(group), 7);
     let label = |group| if group % 2 == 0 { PERSON } else { POST };
@@ -49,7 +49,7 @@ fn scanned<T: PartialEq + std::fmt::Debug>(
     rounds
 }
 
-fn vertices(view: &dyn GraphView, labels: Option<&[LabelId]>) -> Vec<VertexId> {
+pub fn vertices(view: &dyn GraphView, labels: Option<&[LabelId]>) -> Vec<VertexId> {
     let (mut cursor, mut found) = (VertexCursor::default(), Vec::new());
     while !cursor.done {
         // A cursor stops in the middle of groups.
@@ -58,7 +58,7 @@ fn vertices(view: &dyn GraphView, labels: Option<&[LabelId]>) -> Vec<VertexId> {
     found
 }
 
-fn edges(view: &dyn GraphView, types: Option<&[TypeId]>) -> Vec<EdgeId> {
+pub fn edges(view: &dyn GraphView, types: Option<&[TypeId]>) -> Vec<EdgeId> {
     let (mut cursor, mut found) = (EdgeCursor::default(), Vec::new());
     while !cursor.done {
         view.scan_edges(types, &mut cursor, 3, &mut found).unwrap();

@@ -6,6 +6,7 @@ use evergraph_cluster::remote::remote_snapshot::{GraphMap, RemoteLimits, RemoteS
 use evergraph_cluster::remote::view_answering::answer_view;
 use evergraph_cluster::remote::view_asking::PartitionAsker;
 use evergraph_cluster::seeded::{OneIn, SeededChance};
+use evergraph_cluster::travel::own_graph::OwnGraph;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{EdgeId, GroupId, KeyId, LabelId, PartitionId, TypeId, VertexId};
@@ -18,6 +19,7 @@ use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::travel::Travels;
 use evergraph_graph::value::{Value, ValueType};
+use evergraph_graph::view::GraphView;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::index::directory::{IndexDirectory, Indexed, Indexes};
 use evergraph_storage::index::property_index::{Completion as _, PropertyIndex};
@@ -377,6 +379,16 @@ impl SplitGraph {
         let snapshots = self.parts.iter().map(|(own, store)| (*own, store.store().snapshot_at(at).unwrap()));
         let (rounds, messages) = (AtomicUsize::new(0), AtomicUsize::new(0));
         DirectAsker { snapshots: snapshots.collect(), rounds, messages }
+    }
+
+    /// The stores of these partitions at a moment, as one graph.
+    pub fn own_at(&self, at: Timestamp, partitions: impl IntoIterator<Item = u16>) -> OwnGraph {
+        let store = |partition: u16| {
+            let (_, store) = &self.parts[usize::from(partition)];
+            (PartitionId(partition), Box::new(store.store().snapshot_at(at).unwrap()) as Box<dyn GraphView>)
+        };
+        let stores = partitions.into_iter().map(store).collect();
+        OwnGraph::new(at, self.map_with(None), self.whole_at(at).catalogue(), stores)
     }
 
     /// How the graph is divided, and where a value is known to be.

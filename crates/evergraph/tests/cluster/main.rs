@@ -19,7 +19,12 @@ use std::time::Duration;
 
 /// Databases of three nodes, which wait so long for each other.
 fn three_nodes(seed: u64, patience: Duration) -> Databases {
-    Databases::start(&ClusterSetup { seed, coordinator: waiting(patience), stages: travelling(), ..ClusterSetup::default() })
+    Databases::start(&ClusterSetup {
+        seed,
+        coordinator: waiting(patience),
+        stages: travelling(),
+        ..ClusterSetup::default()
+    })
 }
 
 fn after(timestamp: Timestamp) -> TransactionOptions {

@@ -14,7 +14,6 @@ use crate::travel::own_view::{OpenStageViews, StageView};
 use crate::travel::stage_workers::do_work;
 use crate::travel::travel_options::TravelOptions;
 use evergraph_graph::budget::Unlimited;
-use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::id::PartitionId;
 use evergraph_graph::partition::PartitionCount;
@@ -51,7 +50,7 @@ impl StageView for NoView {
 struct NoViews;
 
 impl OpenStageViews for NoViews {
-    fn open(&self, _: SeenLog, _: &[PartitionId], _: &CancelFlag) -> Result<Box<dyn StageView>> {
+    fn open(&self, _: SeenLog, _: &[PartitionId]) -> Result<Box<dyn StageView>> {
         let nothing = refused_snapshot(&Error::invalid("nobody reads"));
         Ok(Box::new(NoView(nothing, Arc::default(), IndexDirectory::new(Indexes::default()))))
     }

@@ -2,14 +2,15 @@
 //!
 //! ```text
 //! push ──> open message ──full──> full messages ──┐                     ┌─ position: done
-//!               └────────1 ms old─────────────────┴─next_append─> log ──┤
+//!               └──old enough─────────────────────┴─next_append─> log ──┤
 //!                                                        ▲              └─ no answer: the same bytes again, a little later
 //!                                                        └──────────────────────┘
 //! ```
 //!
-//! A message goes out when it has no room for the next record, or when its first record has waited long enough. At most so
-//! many are full or under way at once; then the open message waits and fills, and after that [`Packer::push`] takes nothing: the
-//! coordinators feel that the log is slow.
+//! A message goes out when it has no room for the next record, or when its first record has waited long enough: a millisecond for
+//! each message that is under way. So the first one goes at once, and where the log takes its time messages become fewer and larger,
+//! each of which costs the log and every node the same, whatever it has. At most so many are full or under way at once; then the
+//! open message waits and fills, and after that [`Packer::push`] takes nothing: the coordinators feel that the log is slow.
 //!
 //! A message without an answer is sent again, in the same bytes, until the log answers with a position or the message is
 //! read from the log. That is safe however late it arrives: its records keep their ids, and certification refuses what is
@@ -40,7 +41,7 @@ const RESEND_DOUBLINGS_MAX: u32 = 6;
 /// How long records wait, and how many messages are under way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PackerLimits {
-    /// How long a record waits for others.
+    /// How long a record waits for others, for each message that is full or under way.
     pub record_wait: Duration,
     /// Messages that are full or under way at once.
     pub messages_max: usize,
@@ -104,7 +105,7 @@ pub struct Packer {
 struct OpenMessage {
     builder: MessageBuilder,
     records: Vec<u64>,
-    due_at: Duration,
+    begun_at: Duration,
 }
 
 #[derive(Debug)]
@@ -143,7 +144,7 @@ impl Packer {
         }
     }
 
-    /// Takes a record, which goes out within [`PackerLimits::record_wait`] if the log keeps up.
+    /// Takes a record, which goes out at once if nothing is under way, else after some [`PackerLimits::record_wait`].
     ///
     /// # Errors
     /// [`PushError`]. The record was not taken; those before it were.
@@ -161,8 +162,7 @@ impl Packer {
         if self.open.is_some() && !self.has_place() {
             return Err(PushError::Full);
         }
-        let due_at = now + self.limits.record_wait;
-        let next = OpenMessage { builder, records: vec![record.number], due_at };
+        let next = OpenMessage { builder, records: vec![record.number], begun_at: now };
         self.full.extend(self.open.replace(next));
         Ok(())
     }
@@ -260,7 +260,7 @@ impl Packer {
             Attempt::Waiting(at) => Some(at),
         });
         let full = self.full.front().map(|_| Duration::ZERO);
-        let open = self.open.as_ref().filter(|_| self.has_place()).map(|open| open.due_at);
+        let open = self.open.as_ref().filter(|_| self.has_place()).map(|open| self.due_at(open));
         again.chain(full).chain(open).min()
     }
 
@@ -276,8 +276,18 @@ impl Packer {
         self.sent.iter().map(|sent| &sent.records).chain(unsent).flatten().copied()
     }
 
+    /// Messages that the log has not answered for, and those that only wait to be sent.
+    fn ahead_count(&self) -> usize {
+        self.sent.len() + self.full.len()
+    }
+
     fn has_place(&self) -> bool {
-        self.sent.len() + self.full.len() < self.limits.messages_max || planted(Bug::InFlightUnlimited)
+        self.ahead_count() < self.limits.messages_max || planted(Bug::InFlightUnlimited)
+    }
+
+    /// When the open message goes out, unless an answer comes before, or it is full.
+    fn due_at(&self, open: &OpenMessage) -> Duration {
+        open.begun_at + self.limits.record_wait * self.ahead_count() as u32
     }
 
     fn new_attempt(&mut self) -> AppendId {
@@ -289,8 +299,8 @@ impl Packer {
         if let Some(full) = self.full.pop_front() {
             return Some(full);
         }
-        let has_place = self.has_place();
-        self.open.take_if(|open| open.due_at <= now && has_place)
+        let is_due = self.open.as_ref().is_some_and(|open| self.has_place() && self.due_at(open) <= now);
+        if is_due { self.open.take() } else { None }
     }
 }
 
@@ -357,19 +367,27 @@ mod tests {
     }
 
     #[test]
-    fn records_wait_for_others_a_millisecond_at_most() {
+    fn records_wait_for_others_a_millisecond_for_each_message_under_way() {
         let mut packer = packer(32);
         assert_eq!(packer.next_step_at(), None);
-        packer.push(&barrier(1), ms(10)).unwrap();
-        packer.push(&barrier(2), ms(10) + WAIT / 2).unwrap();
+        (1..=2).for_each(|number| packer.push(&barrier(number), ms(9)).unwrap());
+        assert_eq!(packer.next_step_at(), Some(ms(9)));
+        assert_eq!(due(&mut packer, ms(9)), [(1, vec![1, 2])], "at once, with what was there");
+        assert_eq!((packer.next_step_at(), packer.unanswered().collect::<Vec<_>>()), (None, vec![1, 2]));
+        packer.push(&barrier(3), ms(10)).unwrap();
+        packer.push(&barrier(4), ms(10) + WAIT / 2).unwrap();
         assert_eq!(packer.next_step_at(), Some(ms(11)));
         assert!(due(&mut packer, ms(11) - Duration::from_nanos(1)).is_empty());
-        assert_eq!(due(&mut packer, ms(11)), [(1, vec![1, 2])]);
-        assert_eq!((packer.next_step_at(), packer.unanswered().collect::<Vec<_>>()), (None, vec![1, 2]));
+        assert_eq!(due(&mut packer, ms(11)), [(2, vec![3, 4])]);
+        packer.push(&barrier(5), ms(12)).unwrap();
+        assert_eq!(packer.next_step_at(), Some(ms(14)), "two are under way");
         let answered = packer.answered(ms(12), AppendId(1), Ok(LogPosition(4))).unwrap();
         assert_eq!((answered.position, answered.records), (LogPosition(4), vec![1, 2]));
-        assert_eq!(packer.unanswered().count(), 0);
+        assert_eq!(packer.unanswered().collect::<Vec<_>>(), [3, 4, 5]);
         assert_eq!(packer.answered(ms(12), AppendId(1), Ok(LogPosition(4))), None, "answered before");
+        assert_eq!(packer.next_step_at(), Some(ms(13)), "one is");
+        packer.answered(ms(12), AppendId(2), Ok(LogPosition(5))).unwrap();
+        assert_eq!(due(&mut packer, ms(12)), [(3, vec![5])], "none is");
     }
 
     #[test]
@@ -385,13 +403,15 @@ mod tests {
     #[test]
     fn a_full_message_does_not_wait() {
         let mut packer = packer(32);
-        packer.push(&large(1, 40_000), ms(0)).unwrap();
-        packer.push(&barrier(2), ms(0)).unwrap();
+        packer.push(&barrier(1), ms(0)).unwrap();
+        assert_eq!(due(&mut packer, ms(0)), [(1, vec![1])]);
+        packer.push(&large(2, 40_000), ms(0)).unwrap();
+        packer.push(&barrier(3), ms(0)).unwrap();
         assert!(due(&mut packer, ms(0)).is_empty());
-        packer.push(&large(3, 40_000), ms(0)).unwrap();
+        packer.push(&large(4, 40_000), ms(0)).unwrap();
         assert_eq!(packer.next_step_at(), Some(Duration::ZERO));
-        assert_eq!(due(&mut packer, ms(0)), [(1, vec![1, 2])]);
-        assert_eq!(due(&mut packer, WAIT), [(2, vec![3])]);
+        assert_eq!(due(&mut packer, ms(0)), [(2, vec![2, 3])]);
+        assert_eq!(due(&mut packer, WAIT * 2), [(3, vec![4])]);
     }
 
     #[test]
@@ -404,7 +424,7 @@ mod tests {
         packer.push(&barrier(5), ms(50)).unwrap();
         assert_eq!(packer.next_step_at(), None, "an answer comes first");
         assert!(packer.answered(ms(51), AppendId(2), Ok(LogPosition(1))).is_some());
-        assert_eq!(packer.next_step_at(), Some(WAIT), "the open message is overdue");
+        assert_eq!(packer.next_step_at(), Some(WAIT), "the open message is overdue: one is under way");
         packer.push(&large(6, 40_000), ms(51)).unwrap();
         assert_eq!(due(&mut packer, ms(51)), [(3, vec![3, 5])]);
         assert_eq!(packer.unanswered().collect::<Vec<_>>(), [1, 3, 5, 6]);

@@ -22,6 +22,7 @@ use bytes::Bytes;
 use evergraph_storage::sync::atomic::{AtomicBool, Ordering};
 use prost::Message;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
@@ -42,6 +43,19 @@ pub(super) struct Requests {
     is_full: AtomicBool,
 }
 
+/// When a request ends without an answer, and how long it had.
+#[derive(Clone, Copy)]
+struct Deadline {
+    at: Instant,
+    limit: Duration,
+}
+
+impl Deadline {
+    fn within(limit: Duration) -> Self {
+        Self { at: Instant::now() + limit, limit }
+    }
+}
+
 impl Requests {
     /// Nothing is under way.
     pub(super) fn new(cluster: Arc<EtcdCluster>) -> Self {
@@ -54,7 +68,7 @@ impl Requests {
     /// # Errors
     /// `Unavailable` if it is not in the log and will not be, else `UnknownOutcome`.
     pub(super) async fn append(&self, message: Arc<[u8]>) -> Result<LogPosition, LogError> {
-        let deadline = self.deadline();
+        let deadline = self.append_deadline();
         if self.is_full.load(Ordering::Relaxed) {
             self.check_room(deadline).await?;
         }
@@ -77,7 +91,7 @@ impl Requests {
     ///
     /// # Errors
     /// `Unavailable`.
-    async fn check_room(&self, deadline: Instant) -> Result<(), LogError> {
+    async fn check_room(&self, deadline: Deadline) -> Result<(), LogError> {
         let status: StatusResponse =
             self.call(STATUS, StatusRequest {}, deadline).await.map_err(unavailable)?;
         if has_no_room(&status) { Err(LogError::Unavailable { reason: no_room() }) } else { Ok(()) }
@@ -120,7 +134,7 @@ impl Requests {
         }
     }
 
-    async fn compact(&self, revision: i64, deadline: Instant) -> Result<(), CallFailure> {
+    async fn compact(&self, revision: i64, deadline: Deadline) -> Result<(), CallFailure> {
         let done: Result<CompactionResponse, _> =
             self.call(COMPACT, CompactionRequest { revision }, deadline).await;
         match done {
@@ -129,25 +143,35 @@ impl Requests {
         }
     }
 
-    fn deadline(&self) -> Instant {
-        Instant::now() + self.cluster.time_limit()
+    fn deadline(&self) -> Deadline {
+        Deadline::within(self.cluster.time_limit())
+    }
+
+    /// Half as long: an append may go out again as it is, and what a leader took and did not commit is never answered.
+    fn append_deadline(&self) -> Deadline {
+        Deadline::within(self.cluster.time_limit() / 2)
     }
 
     /// Asks by the present connection, and again by others while the question did not go out.
-    async fn call<Q, A>(&self, method: &'static str, question: Q, deadline: Instant) -> Result<A, CallFailure>
+    async fn call<Q, A>(
+        &self,
+        method: &'static str,
+        question: Q,
+        deadline: Deadline,
+    ) -> Result<A, CallFailure>
     where
         Q: Message + Clone + 'static,
         A: Message + Default + 'static,
     {
-        let limit = self.cluster.time_limit();
+        let Deadline { at, limit } = deadline;
         let mut last = CallFailure::not_sent(format!("no member could be reached within {limit:?}"));
         for _ in 0..CONNECTIONS_MAX {
-            let connection = match timeout_at(deadline, self.channel.connection()).await {
+            let connection = match timeout_at(at, self.channel.connection()).await {
                 Ok(Ok(connection)) => connection,
                 Ok(Err(reason)) => return Err(CallFailure::not_sent(reason)),
                 Err(_) => return Err(last),
             };
-            let answer = timeout_at(deadline, connection.call(method, question.clone(), limit)).await;
+            let answer = timeout_at(at, connection.call(method, question.clone(), limit)).await;
             let failure = match answer {
                 Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(status)) => CallFailure::of(&status),

@@ -7,9 +7,9 @@
 //!                                                        └──────────────────────┘
 //! ```
 //!
-//! A message goes out when it has no room for the next record, or when its first record has waited long enough: a millisecond for
-//! each message that is under way. So the first one goes at once, and where the log takes its time messages become fewer and larger,
-//! each of which costs the log and every node the same, whatever it has. At most so many are full or under way at once; then the
+//! A message goes out when it has no room for the next record, or when its first record has waited long enough: a millisecond if one
+//! message is under way, four if two are, nine if three are. So the first one goes at once, and where the log takes its time messages
+//! become fewer and larger, each of which costs the log and every node the same, whatever it has. At most so many are full or under way at once; then the
 //! open message waits and fills, and after that [`Packer::push`] takes nothing: the coordinators feel that the log is slow.
 //!
 //! A message without an answer is sent again, in the same bytes, until the log answers with a position or the message is
@@ -41,7 +41,7 @@ const RESEND_DOUBLINGS_MAX: u32 = 6;
 /// How long records wait, and how many messages are under way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PackerLimits {
-    /// How long a record waits for others, for each message that is full or under way.
+    /// How long a record waits for others while one message is full or under way; by the square of their number.
     pub record_wait: Duration,
     /// Messages that are full or under way at once.
     pub messages_max: usize,
@@ -287,7 +287,8 @@ impl Packer {
 
     /// When the open message goes out, unless an answer comes before, or it is full.
     fn due_at(&self, open: &OpenMessage) -> Duration {
-        open.begun_at + self.limits.record_wait * self.ahead_count() as u32
+        let ahead = self.ahead_count() as u32;
+        open.begun_at + self.limits.record_wait * ahead.saturating_mul(ahead)
     }
 
     fn new_attempt(&mut self) -> AppendId {
@@ -367,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn records_wait_for_others_a_millisecond_for_each_message_under_way() {
+    fn records_wait_the_longer_the_more_messages_are_under_way() {
         let mut packer = packer(32);
         assert_eq!(packer.next_step_at(), None);
         (1..=2).for_each(|number| packer.push(&barrier(number), ms(9)).unwrap());
@@ -380,7 +381,7 @@ mod tests {
         assert!(due(&mut packer, ms(11) - Duration::from_nanos(1)).is_empty());
         assert_eq!(due(&mut packer, ms(11)), [(2, vec![3, 4])]);
         packer.push(&barrier(5), ms(12)).unwrap();
-        assert_eq!(packer.next_step_at(), Some(ms(14)), "two are under way");
+        assert_eq!(packer.next_step_at(), Some(ms(16)), "two are under way");
         let answered = packer.answered(ms(12), AppendId(1), Ok(LogPosition(4))).unwrap();
         assert_eq!((answered.position, answered.records), (LogPosition(4), vec![1, 2]));
         assert_eq!(packer.unanswered().collect::<Vec<_>>(), [3, 4, 5]);

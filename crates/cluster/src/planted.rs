@@ -279,6 +279,16 @@ pub enum Bug {
     CopyBehind,
     /// A node that copies does not say from where on it needs the log.
     CopyTrimmed,
+    /// A node that is starting gives no copies of what it has.
+    StartingGivesNothing,
+    /// A node that has not joined says from where on it needs the log only while it copies.
+    NeedUntold,
+    /// A start of a node takes the place of a process that joined while it was starting.
+    YoungerFenced,
+    /// What a node had applied before it started is not compared with the log, beyond its checkpoint and its partitions.
+    SeenForgotten,
+    /// Rows of queries take all the room of a queue, and answers none.
+    RowsFillQueue,
     /// Rows of a query that come twice are taken twice.
     TravelDoubleTaken,
     /// A stage of a query ends with its last message, though one before is missing.

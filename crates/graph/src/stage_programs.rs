@@ -46,10 +46,19 @@ pub trait StagePrograms: Send + Sync {
     fn begin(&self, program: &[u8], limits: StageLimits) -> Result<Box<dyn StageRunner>>;
 }
 
+/// How far a runner has come with what it was given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StageProgress {
+    /// It is through.
+    Done,
+    /// It has done a part, so that its thread may serve other queries: [`StageRunner::go_on`] does the next one.
+    Paused,
+}
+
 /// A program at one place.
 ///
 /// Rows of a stage come in any order, also before a stage before it has ended. Each stage ends once, after the one before it and
-/// after its last rows.
+/// after its last rows. A runner that has paused goes on before it is given anything else.
 pub trait StageRunner: Send {
     /// How many stages the program has.
     fn stages(&self) -> u16;
@@ -58,11 +67,17 @@ pub trait StageRunner: Send {
     ///
     /// # Errors
     /// `invalid` if they are none; errors of the stage; `limit`, `cancelled`.
-    fn take(&mut self, stage: u16, rows: &[u8], context: &mut StageContext<'_>) -> Result<()>;
+    fn take(&mut self, stage: u16, rows: &[u8], context: &mut StageContext<'_>) -> Result<StageProgress>;
 
     /// All rows of a stage have come.
     ///
     /// # Errors
     /// As [`StageRunner::take`].
-    fn end(&mut self, stage: u16, context: &mut StageContext<'_>) -> Result<()>;
+    fn end(&mut self, stage: u16, context: &mut StageContext<'_>) -> Result<StageProgress>;
+
+    /// Goes on where it has paused.
+    ///
+    /// # Errors
+    /// As [`StageRunner::take`]; `invalid` if it has not paused.
+    fn go_on(&mut self, context: &mut StageContext<'_>) -> Result<StageProgress>;
 }

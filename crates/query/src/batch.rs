@@ -283,6 +283,12 @@ impl Portions {
         let first = std::mem::replace(&mut self.given, end);
         (first < end).then(|| self.all.slice(first, end))
     }
+
+    /// Whether all are given.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.given == self.all.len()
+    }
 }
 
 #[cfg(test)]

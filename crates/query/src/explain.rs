@@ -25,7 +25,7 @@ use std::fmt;
 pub struct Explanation {
     /// The steps, those within one behind it.
     pub lines: Vec<Line>,
-    /// What is to be said of the names in the query: see [`crate::unknown_name`].
+    /// What is to be said of the names in the query (see [`crate::unknown_name`]), then of its run: what each node did, say.
     pub notes: Vec<String>,
 }
 

@@ -37,7 +37,7 @@ fn seeds() -> Vec<Vec<u8>> {
         memory_bytes: 1 << 30,
         start: TravelStart::Everywhere,
         stages: 2,
-        places: vec![id.asker; 2],
+        places: vec![id.asker, Author { node: NodeId(4), incarnation: 0 }],
         routes: Arc::new(routes.expect("two places read three partitions")),
         program: vec![1, 1, 1, 3],
     };
@@ -55,7 +55,8 @@ fn seeds() -> Vec<Vec<u8>> {
         Frame::Forget(id),
         Frame::Travel(TravelMessage::Want { id: travel, stage: 1, from: 2 }),
         Frame::Travel(TravelMessage::Begin(Arc::new(begin))),
-        Frame::Travel(TravelMessage::Rows(rows)),
+        Frame::Travel(TravelMessage::Rows(Arc::new(rows))),
+        Frame::Travel(TravelMessage::More { id: travel, stage: 1, from: 2 }),
         Frame::Travel(TravelMessage::Failed { id: travel, failure }),
         Frame::Travel(TravelMessage::End(travel)),
     ];
@@ -79,6 +80,8 @@ fn seeds() -> Vec<Vec<u8>> {
     seeds.push(seeds.concat());
     seeds.push(batch.encode());
     seeds.extend(copies.map(|message| Frame::Copy(message).encode()));
+    // One that is refused would hide whatever is behind it.
+    assert!(seeds.iter().all(|seed| Frame::decode(seed).is_ok_and(|read| read.is_some())), "frames are read");
     seeds
 }
 

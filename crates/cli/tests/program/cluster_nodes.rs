@@ -14,7 +14,9 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::os::unix::net::UnixDatagram;
 use std::path::Path;
+use std::time::Duration;
 
 /// One member of etcd, whose data lies in the folder; and where nodes find it. `None` where there is no etcd.
 fn start_etcd(folder: &Folder) -> Option<(GuardedProcess, String)> {
@@ -47,8 +49,13 @@ fn names(folder: &Path) -> BTreeSet<OsString> {
 
 /// Serves a node, and waits until drivers can connect.
 fn serve(folder: &Folder, node: usize) -> Served {
-    let served =
-        folder.serve_by(&["cluster", "serve"], &[], &[&format!("shop/node-{node}"), "--quiet", "--json"]);
+    serve_beside(folder, node, &[])
+}
+
+/// The same with variables of the environment.
+fn serve_beside(folder: &Folder, node: usize, variables: &[(&str, &str)]) -> Served {
+    let arguments = [&format!("shop/node-{node}"), "--quiet", "--json"];
+    let served = folder.serve_by(&["cluster", "serve"], variables, &arguments);
     assert!(
         served.first.contains(&format!("\"node\": {node}")) || served.first.contains("ws://"),
         "{}",
@@ -229,7 +236,18 @@ fn a_node_whose_machine_was_replaced_has_everything_from_the_others() {
         let path = home.join(name);
         if path.is_dir() { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).unwrap() }
     }
-    let third = serve(&folder, 2);
+    // Its service manager hears that it gets on, before it is ready.
+    let manager = UnixDatagram::bind(folder.path("notify")).unwrap();
+    manager.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let socket = folder.path("notify").display().to_string();
+    let third = serve_beside(&folder, 2, &[("NOTIFY_SOCKET", socket.as_str())]);
+    let (mut told, mut bytes) = (String::new(), [0; 4096]);
+    while !told.contains("READY=1") {
+        let length = manager.recv(&mut bytes).unwrap();
+        told += &String::from_utf8_lossy(&bytes[..length]);
+    }
+    let asks = "EXTEND_TIMEOUT_USEC=300000000\nSTATUS=copies what follows from the log from node";
+    assert!(told.contains(asks), "{told}");
     assert_eq!([people, edges].map(|query| number(&third, query)), [51, 50]);
     let (code, now) = status(&folder, 2);
     assert_eq!((code, &now["state"]), (Some(0), &"serving".into()), "{now}");

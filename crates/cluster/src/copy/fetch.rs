@@ -6,13 +6,15 @@
 //!    └────────────── sleeps until it is woken, or something is due
 //! ```
 //!
-//! Meanwhile it tells every member from where on it needs the log, each second: else they would trim it while it copies. What others
-//! ask or tell it beside copies is dropped: they ask elsewhere.
+//! Meanwhile it tells every member from where on it needs the log, each second: else they would trim it while it copies. And it gives
+//! others what they copy ([`GiveCopies`]): two nodes that lack something of each other need not wait until one has joined. What others
+//! ask or tell it beside is dropped: they ask elsewhere.
 
 use crate::copy::incoming::{IncomingCopy, IncomingEvent};
-use crate::copy::message::{CopyId, CopyMessage, CopySubject};
+use crate::copy::message::{CopyId, CopyMessage, CopyRefusal, CopySubject, NEED_INTERVAL};
 use crate::copy::received_files::{ReceiveError, ReceivedFiles};
 use crate::log_position::LogPosition;
+use crate::node::outbox::{Outbox, OutboxLimits};
 use crate::planted::{Bug, planted};
 use crate::record_id::NodeId;
 use crate::tables::members::Members;
@@ -27,11 +29,14 @@ use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
-/// How often members are told from where on the log is needed.
-const NEED_INTERVAL: Duration = Duration::from_secs(1);
-
 /// Frames that are taken before pieces are written.
 const FRAMES_PER_STEP: usize = 64;
+
+/// How long a frame waits for room in the network: what does not come is asked for again.
+const FRAME_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often it is looked whether work beside the network has ended.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Wakes a thread that waits for its network or its log.
 #[derive(Debug, Default)]
@@ -53,6 +58,20 @@ pub struct FetchProgress {
     pub bytes_total: u64,
 }
 
+/// What is told while a copy comes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FetchNews {
+    /// So far it is.
+    Copies(FetchProgress),
+    /// A node does not give it yet, and is waited for.
+    Waits {
+        /// Which node.
+        source: NodeId,
+        /// Why.
+        reason: CopyRefusal,
+    },
+}
+
 /// What came of a copy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fetched {
@@ -64,12 +83,50 @@ pub enum Fetched {
         reasons: String,
         /// Nodes that said nothing at all.
         silent: BTreeSet<NodeId>,
+        /// Nodes that said that they lack it themselves.
+        lacking: BTreeSet<NodeId>,
     },
 }
 
+/// Gives others copies while this node copies, and has not joined.
+pub trait GiveCopies {
+    /// Another node says how far it is: it runs.
+    fn heard(&mut self, now: Duration, from: NodeId);
+
+    /// Takes what another node asks about a copy.
+    fn take(&mut self, now: Duration, from: NodeId, message: CopyMessage);
+
+    /// What is to be sent next.
+    fn next_reply(&mut self, now: Duration) -> Option<(NodeId, CopyMessage)>;
+
+    /// Whether somebody gets a copy at present.
+    fn is_giving(&self) -> bool;
+}
+
+/// Whoever only gets copies.
+#[derive(Debug)]
+pub struct GivesNothing;
+
+impl GiveCopies for GivesNothing {
+    fn heard(&mut self, _now: Duration, _from: NodeId) {}
+
+    fn take(&mut self, _now: Duration, _from: NodeId, _message: CopyMessage) {}
+
+    fn next_reply(&mut self, _now: Duration) -> Option<(NodeId, CopyMessage)> {
+        None
+    }
+
+    fn is_giving(&self) -> bool {
+        false
+    }
+}
+
 /// Copies over a network.
-pub struct Fetch<'a, T> {
+pub struct Fetch<'a, T, G = GivesNothing> {
     transport: T,
+    source: G,
+    /// What others are told, until the network has room.
+    outbox: Outbox,
     own: NodeId,
     signal: Arc<WakeSignal>,
     clock: &'a dyn Clock,
@@ -119,6 +176,8 @@ impl Wake for WakeSignal {
 }
 
 impl<'a, T: Transport> Fetch<'a, T> {
+    /// Gets copies, and gives none.
+    ///
     /// Of the node `own` over `transport`, which wakes `signal`. Its copies have the numbers from `first` on, which is random.
     #[must_use]
     pub fn new(
@@ -130,6 +189,8 @@ impl<'a, T: Transport> Fetch<'a, T> {
     ) -> Self {
         Self {
             transport,
+            source: GivesNothing,
+            outbox: Outbox::new(OutboxLimits::default()),
             own,
             signal,
             clock,
@@ -140,6 +201,17 @@ impl<'a, T: Transport> Fetch<'a, T> {
         }
     }
 
+    /// Gives others what they ask `source` for.
+    #[must_use]
+    pub fn giving<G: GiveCopies>(self, source: G) -> Fetch<'a, T, G> {
+        let Self {
+            transport, outbox, own, signal, clock, next_copy, others, needed_from, tells_need_at, ..
+        } = self;
+        Fetch { transport, source, outbox, own, signal, clock, next_copy, others, needed_from, tells_need_at }
+    }
+}
+
+impl<T: Transport, G: GiveCopies> Fetch<'_, T, G> {
     /// The members are these, as far as the node knows.
     pub fn set_members(&mut self, members: &Members) {
         for other in std::mem::take(&mut self.others) {
@@ -154,10 +226,15 @@ impl<'a, T: Transport> Fetch<'a, T> {
         }
     }
 
-    /// The network, which knows the members.
+    /// The network, which knows the members, and what gives others copies.
     #[must_use]
-    pub fn into_transport(self) -> T {
-        self.transport
+    pub fn into_parts(self) -> (T, G) {
+        (self.transport, self.source)
+    }
+
+    /// What gives others copies.
+    pub fn source_mut(&mut self) -> &mut G {
+        &mut self.source
     }
 
     /// The other members, ascending.
@@ -184,10 +261,10 @@ impl<'a, T: Transport> Fetch<'a, T> {
         sources: Vec<NodeId>,
         patience: Duration,
         files: &mut ReceivedFiles,
-        progress: &mut dyn FnMut(FetchProgress),
+        tell: &mut dyn FnMut(FetchNews),
     ) -> Result<Fetched> {
         let mut incoming = IncomingCopy::new(self.clock.now(), subject, sources, patience, self.next_copy);
-        let copied = self.run(&mut incoming, files, progress);
+        let copied = self.run(&mut incoming, files, tell);
         self.next_copy = incoming.next_id();
         let mut out = Vec::new();
         incoming.end(&mut out);
@@ -195,11 +272,46 @@ impl<'a, T: Transport> Fetch<'a, T> {
         copied
     }
 
+    /// Does for others what it does while it copies, as long as this node does something else beside.
+    pub fn attend_while(&mut self, goes_on: impl Fn() -> bool) {
+        while goes_on() {
+            self.attend();
+        }
+    }
+
+    /// The same before the node ends: until nobody has got a copy for as long as `quiet`.
+    pub fn attend_until_quiet(&mut self, quiet: Duration) {
+        let mut ends_at = self.clock.now().saturating_add(quiet);
+        while self.clock.now() < ends_at {
+            self.attend();
+            if self.source.is_giving() {
+                ends_at = self.clock.now().saturating_add(quiet);
+            }
+        }
+    }
+
+    fn attend(&mut self) {
+        self.tell_need();
+        let mut is_busy = true;
+        for _ in 0..FRAMES_PER_STEP {
+            let Some(received) = self.transport.receive() else {
+                is_busy = false;
+                break;
+            };
+            let from = received.from;
+            received.frame.apart().into_iter().for_each(|frame| drop(self.take(from, frame)));
+        }
+        self.give();
+        if !is_busy {
+            self.signal.wait(self.clock.now().saturating_add(LOOK_INTERVAL), self.clock);
+        }
+    }
+
     fn run(
         &mut self,
         incoming: &mut IncomingCopy,
         files: &mut ReceivedFiles,
-        progress: &mut dyn FnMut(FetchProgress),
+        tell: &mut dyn FnMut(FetchNews),
     ) -> Result<Fetched> {
         let mut now = FetchProgress { source: self.own, bytes_done: 0, bytes_total: 0 };
         loop {
@@ -209,18 +321,20 @@ impl<'a, T: Transport> Fetch<'a, T> {
             let is_busy = self.receive(incoming, &mut out, &mut events);
             self.need_log_for(incoming.subject(), &events);
             self.send(out);
+            self.give();
             let begun_at = self.clock.now();
             for event in events {
                 match event {
                     IncomingEvent::Begun { source, .. } => {
                         files.begin_again().map_err(ReceiveError::of_disk)?;
                         now = FetchProgress { source, bytes_done: 0, bytes_total: 0 };
-                        progress(now);
+                        tell(FetchNews::Copies(now));
                     }
+                    IncomingEvent::Waits { source, reason } => tell(FetchNews::Waits { source, reason }),
                     IncomingEvent::Piece(piece) => match files.write(&piece.changes) {
                         Ok(()) => {
                             (now.bytes_done, now.bytes_total) = (piece.bytes_done, piece.bytes_total);
-                            progress(now);
+                            tell(FetchNews::Copies(now));
                         }
                         Err(ReceiveError::Disk(error)) => return Err(ReceiveError::of_disk(error)),
                         Err(ReceiveError::Piece(error)) => {
@@ -248,7 +362,8 @@ impl<'a, T: Transport> Fetch<'a, T> {
                 return Ok(given_up(incoming));
             }
             if !is_busy && let Some(next) = incoming.next_step_at() {
-                self.signal.wait(next.min(self.tells_need_at), self.clock);
+                let next = self.outbox.next_step_at().into_iter().chain([next, self.tells_need_at]).min();
+                next.into_iter().for_each(|next| self.signal.wait(next, self.clock));
             }
         }
     }
@@ -277,12 +392,38 @@ impl<'a, T: Transport> Fetch<'a, T> {
             let Some(received) = self.transport.receive() else { return false };
             let from = received.from;
             for frame in received.frame.apart() {
-                if let Frame::Copy(message) = frame {
+                if let Some(message) = self.take(from, frame) {
                     incoming.take(self.clock.now(), from, message, out, events);
                 }
             }
         }
         true
+    }
+
+    /// Takes what another node says; returns what it says about a copy that this node gets.
+    fn take(&mut self, from: NodeId, frame: Frame) -> Option<CopyMessage> {
+        let now = self.clock.now();
+        match frame {
+            Frame::Copy(
+                message @ (CopyMessage::Begun { .. } | CopyMessage::Piece(_) | CopyMessage::Refused { .. }),
+            ) => return Some(message),
+            Frame::Copy(message) if !planted(Bug::StartingGivesNothing) => {
+                self.source.take(now, from, message);
+            }
+            Frame::Heartbeat(_) => self.source.heard(now, from),
+            _ => {}
+        }
+        None
+    }
+
+    /// Sends what others copy, as far as the network has room.
+    fn give(&mut self) {
+        let now = self.clock.now();
+        while let Some((to, message)) = self.source.next_reply(now) {
+            // One without room is asked for again.
+            let _ = self.outbox.push(to, Frame::Copy(message), now.saturating_add(FRAME_PATIENCE));
+        }
+        drop(self.outbox.flush(now, &mut self.transport));
     }
 
     /// Tells every member from where on this node needs the log, if that is due.
@@ -308,7 +449,8 @@ impl<'a, T: Transport> Fetch<'a, T> {
 }
 
 fn given_up(incoming: &IncomingCopy) -> Fetched {
-    Fetched::GivenUp { reasons: reasons(incoming), silent: incoming.silent().clone() }
+    let (silent, lacking) = (incoming.silent().clone(), incoming.lacking().clone());
+    Fetched::GivenUp { reasons: reasons(incoming), silent, lacking }
 }
 
 fn reasons(incoming: &IncomingCopy) -> String {
@@ -331,163 +473,4 @@ pub fn not_copied(what: impl fmt::Display, reasons: &str) -> Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::copy::file_change::FileChange;
-    use crate::copy::message::CopyPiece;
-    use crate::planted::assert_found;
-    use crate::transport::interface::{ReceivedFrame, SendError};
-    use evergraph_graph::error::ErrorKind;
-    use evergraph_storage::io::clock::{ManualClock, SystemClock};
-    use evergraph_storage::io::directory::Directory;
-    use evergraph_storage::io::failing::{FailingDirectory, Fault};
-    use evergraph_storage::io::memory::MemoryDirectory;
-    use std::collections::VecDeque;
-
-    const PATIENCE: Duration = Duration::from_millis(300);
-
-    /// Nodes 1 and 2, which answer at once: each gives two pieces, those of node 1 perhaps damaged.
-    #[derive(Default)]
-    struct Nodes {
-        is_damaged: bool,
-        is_silent: bool,
-        /// Of whoever waits for what they say.
-        signal: Arc<WakeSignal>,
-        sent: Vec<(NodeId, CopyMessage)>,
-        received: VecDeque<ReceivedFrame>,
-    }
-
-    impl Nodes {
-        fn answer(&mut self, from: NodeId, message: CopyMessage) {
-            self.received.push_back(ReceivedFrame { from, frame: Frame::Copy(message) });
-            self.signal.wake_by_ref();
-        }
-
-        fn piece(&self, node: NodeId, copy: CopyId, number: u64) -> CopyMessage {
-            let mut changes = Vec::new();
-            let bytes = [node.0 as u8; 10];
-            match number {
-                0 if self.is_damaged && node == NodeId(1) => changes.push(99),
-                0 => FileChange::Create { name: "file" }.encode(&mut changes),
-                _ => FileChange::Write { name: "file", offset: 0, bytes: &bytes }.encode(&mut changes),
-            }
-            let (bytes_done, bytes_total, is_last) = (number + 1, 2, number == 1);
-            CopyMessage::Piece(CopyPiece { copy, number, bytes_done, bytes_total, is_last, changes })
-        }
-    }
-
-    impl Transport for Nodes {
-        fn send(&mut self, to: NodeId, frame: &Frame) -> std::result::Result<(), SendError> {
-            let Frame::Copy(message) = frame else { panic!("{frame:?}") };
-            self.sent.push((to, message.clone()));
-            match message {
-                CopyMessage::Begin { copy, .. } if !self.is_silent => {
-                    self.answer(to, CopyMessage::Begun { copy: *copy, needed_from: LogPosition(40) });
-                }
-                CopyMessage::More { copy, .. } => {
-                    for number in 0..2 {
-                        let piece = self.piece(to, *copy, number);
-                        self.answer(to, piece);
-                    }
-                }
-                _ => {}
-            }
-            Ok(())
-        }
-
-        fn receive(&mut self) -> Option<ReceivedFrame> {
-            self.received.pop_front()
-        }
-    }
-
-    struct Done {
-        fetched: Result<Fetched>,
-        sent: Vec<(NodeId, CopyMessage)>,
-        file: Vec<u8>,
-        progress: Vec<FetchProgress>,
-    }
-
-    fn fetch_from(nodes: Nodes, clock: &dyn Clock) -> Fetch<'_, Nodes> {
-        let signal = Arc::clone(&nodes.signal);
-        let members = Members::new((0..3).map(|node| (NodeId(node), format!("n:{node}").into())));
-        let mut fetch = Fetch::new(nodes, NodeId(0), signal, clock, CopyId(7));
-        fetch.set_members(&members);
-        assert_eq!(fetch.others(), [1, 2].map(NodeId));
-        fetch
-    }
-
-    fn copy(nodes: Nodes, disk: Option<Fault>) -> Done {
-        let clock = SystemClock::new();
-        let mut fetch = fetch_from(nodes, &clock);
-        let memory = MemoryDirectory::new("target");
-        let failing = FailingDirectory::new(Arc::new(memory.clone()));
-        let mut files = ReceivedFiles::begin(Arc::new(failing.clone())).unwrap();
-        disk.into_iter().for_each(|fault| failing.plan(fault));
-        let (sources, mut progress) = ([1, 2].map(NodeId).to_vec(), Vec::new());
-        let fetched =
-            fetch.copy(CopySubject::State, sources, PATIENCE, &mut files, &mut |now| progress.push(now));
-        let file = memory.read_all("file", 100).unwrap_or_default();
-        Done { fetched, sent: fetch.into_transport().sent, file, progress }
-    }
-
-    #[test]
-    fn a_copy_is_written_and_all_members_know_what_it_needs_of_the_log_before_it_comes() {
-        let done = copy(Nodes::default(), None);
-        let whole = FetchProgress { source: NodeId(1), bytes_done: 2, bytes_total: 2 };
-        assert_eq!(done.fetched.unwrap(), Fetched::Copied(whole));
-        assert_eq!((done.file, done.progress.len()), (vec![1; 10], 3));
-        let place = |wanted: &dyn Fn(&(NodeId, CopyMessage)) -> bool| {
-            done.sent.iter().position(wanted).unwrap_or(usize::MAX)
-        };
-        let more = place(&|(_, message)| matches!(message, CopyMessage::More { .. }));
-        for node in [1, 2].map(NodeId) {
-            let need = (node, CopyMessage::NeedsLog(LogPosition(40)));
-            assert!(place(&|sent| *sent == need) < more, "a member may trim what is needed");
-        }
-    }
-
-    #[test]
-    fn a_disk_that_is_slower_than_a_node_may_be_silent_gets_the_copy() {
-        let clock = ManualClock::new(0);
-        let mut fetch = fetch_from(Nodes::default(), &clock);
-        let memory = MemoryDirectory::new("target");
-        let mut files = ReceivedFiles::begin(Arc::new(memory.clone())).unwrap();
-        let sources = [1, 2].map(NodeId).to_vec();
-        // What is told of is written: each time that takes longer than anybody waits.
-        let mut is_slow = |_: FetchProgress| clock.advance(Duration::from_secs(60));
-        let fetched = fetch.copy(CopySubject::State, sources, PATIENCE, &mut files, &mut is_slow).unwrap();
-        let whole = FetchProgress { source: NodeId(1), bytes_done: 2, bytes_total: 2 };
-        assert_eq!(fetched, Fetched::Copied(whole));
-        assert_eq!(memory.read_all("file", 100).unwrap(), [1; 10]);
-        let sent = fetch.into_transport().sent;
-        let begins = sent.iter().filter(|(_, message)| matches!(message, CopyMessage::Begin { .. }));
-        assert_eq!(begins.count(), 1, "it begins again");
-    }
-
-    #[test]
-    fn what_is_no_copy_is_asked_for_elsewhere() {
-        let done = copy(Nodes { is_damaged: true, ..Nodes::default() }, None);
-        assert!(matches!(done.fetched, Ok(Fetched::Copied(FetchProgress { source: NodeId(2), .. }))));
-        assert_eq!(done.file, [2; 10]);
-        assert!(done.sent.contains(&(NodeId(1), CopyMessage::End { copy: CopyId(7) })));
-    }
-
-    #[test]
-    fn a_full_disk_is_named_and_silence_ends() {
-        let full = Fault::any_change(std::io::ErrorKind::StorageFull).lasting();
-        let error = copy(Nodes::default(), Some(full)).fetched.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Limit);
-        assert!(error.to_string().contains("write what is copied"), "{error}");
-        let silent = copy(Nodes { is_silent: true, ..Nodes::default() }, None);
-        match silent.fetched {
-            Ok(Fetched::GivenUp { reasons, .. }) => assert_eq!(reasons, "node 1 does not answer"),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn planted_bugs_are_found() {
-        let test = a_copy_is_written_and_all_members_know_what_it_needs_of_the_log_before_it_comes;
-        assert_found(Bug::CopyTrimmed, test, "a member may trim");
-    }
-}
+mod tests;

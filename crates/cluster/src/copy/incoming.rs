@@ -12,7 +12,10 @@
 //! from its first piece to its last: pieces of two are never put together.
 //!
 //! Whoever waits is patient anew with each piece. So that this ends, a node that has given pieces and not all of them is asked
-//! `ATTEMPTS_MAX` times: what it cannot read, it cannot read the next time either.
+//! `ATTEMPTS_MAX` times: what it cannot read, it cannot read the next time either. A node that is starting is waited for as long as
+//! it says so: it waits for nobody who waits for it ([`crate::copy::starting_source`]).
+//!
+//! If every node says that it lacks the same itself, nobody is waited for: it is lost.
 
 use crate::copy::message::{CopyId, CopyMessage, CopyPiece, CopyRefusal, CopySubject, PIECES_AHEAD_MAX};
 use crate::log_position::LogPosition;
@@ -50,6 +53,13 @@ pub enum IncomingEvent {
     Piece(CopyPiece),
     /// That was the last piece.
     Complete,
+    /// A node does not give it yet, and is waited for.
+    Waits {
+        /// Which node.
+        source: NodeId,
+        /// Why.
+        reason: CopyRefusal,
+    },
     /// Nobody gave it in time.
     GivenUp,
 }
@@ -84,6 +94,8 @@ pub struct IncomingCopy {
     heard: BTreeSet<NodeId>,
     /// Nodes that were given up since they said nothing, and have said nothing else.
     silent: BTreeSet<NodeId>,
+    /// Nodes that said last that they lack it themselves.
+    lacking: BTreeSet<NodeId>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -125,6 +137,7 @@ impl IncomingCopy {
             broken_off: BTreeMap::new(),
             heard: BTreeSet::new(),
             silent: BTreeSet::new(),
+            lacking: BTreeSet::new(),
         }
     }
 
@@ -158,6 +171,12 @@ impl IncomingCopy {
         &self.silent
     }
 
+    /// The nodes that said last that they lack it themselves.
+    #[must_use]
+    pub fn lacking(&self) -> &BTreeSet<NodeId> {
+        &self.lacking
+    }
+
     /// Whoever gets the copy has written what came, for so long, and looked at nothing that nodes said meanwhile: that is not their
     /// silence.
     pub fn was_away(&mut self, time: Duration) {
@@ -183,8 +202,8 @@ impl IncomingCopy {
             }
             Phase::Asks(_) | Phase::Asked | Phase::Gets => {}
         }
-        let Some(source) = self.source().filter(|_| now < self.progress_at.saturating_add(self.patience))
-        else {
+        let is_patient = now < self.progress_at.saturating_add(self.patience) && !self.is_lost();
+        let Some(source) = self.source().filter(|_| is_patient) else {
             self.end(out);
             return events.push(IncomingEvent::GivenUp);
         };
@@ -223,6 +242,7 @@ impl IncomingCopy {
         match message {
             CopyMessage::Begun { copy, needed_from } if is_open && is_of(copy) => {
                 self.heard_at = now;
+                self.lacking.remove(&from);
                 if self.phase == Phase::Asked {
                     self.phase = Phase::Gets;
                     events.push(IncomingEvent::Begun { source: from, needed_from });
@@ -237,9 +257,15 @@ impl IncomingCopy {
                 let is_lost = reason == CopyRefusal::Unknown && self.phase == Phase::Asked;
                 // It is there, and has time once others have what they wait for; or comes to what is wanted.
                 let is_behind = reason == CopyRefusal::Behind && now < self.behind_until;
-                if reason == CopyRefusal::Busy || is_behind {
+                let is_starting = reason == CopyRefusal::Starting;
+                if reason == CopyRefusal::Busy || is_starting || is_behind {
                     self.progress_at = now;
+                    events.push(IncomingEvent::Waits { source: from, reason: reason.clone() });
                 }
+                match reason {
+                    CopyRefusal::Lacking => self.lacking.insert(from),
+                    _ => self.lacking.remove(&from),
+                };
                 if !is_lost {
                     self.go_on_elsewhere(now, reason.to_string(), out);
                 }
@@ -279,6 +305,12 @@ impl IncomingCopy {
     pub fn end(&mut self, out: &mut Vec<(NodeId, CopyMessage)>) {
         self.end_copy(out);
         self.phase = Phase::Ended;
+    }
+
+    /// Whether every node that may have it says that it lacks it: none has given a part, and failed later.
+    fn is_lost(&self) -> bool {
+        let all_lack = self.sources.iter().all(|source| self.lacking.contains(source));
+        all_lack && self.broken_off.is_empty() && !self.sources.is_empty()
     }
 
     /// When the node is asked the same again: if it says nothing, not while it still sends what it was asked for.

@@ -27,43 +27,61 @@ pub enum LogReach {
     Unknown,
 }
 
-/// Asks `log`, which wakes `signal`, whether it has what comes after `applied`; waits until it answers, at most for `patience`. What
-/// it has been asked for is void: whoever reads begins anew.
+/// What a log says of itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LogProbe {
+    /// What it has.
+    pub reach: LogReach,
+    /// Where it ended, or later: at or behind everything that was acknowledged before it was asked. `None` if it did not say.
+    pub end: Option<LogPosition>,
+}
+
+/// Asks `log`, which wakes `signal`, whether it has what comes after `applied`, and where it ends; waits until it answers, at most for
+/// `patience`. What it has been asked for is void: whoever reads begins anew.
 pub fn probe_log<L: SharedLog>(
     log: &mut L,
     applied: &DigestWindow,
     signal: &WakeSignal,
     clock: &dyn Clock,
     patience: Duration,
-) -> LogReach {
+) -> LogProbe {
     let last = applied.last().position;
     let mut until = clock.now().saturating_add(patience);
     log.read_from(LogReader::needed_from(applied), last);
     log.end(EndId(0));
+    let (mut reach, mut end, mut has_answered) = (None, None, false);
     loop {
-        match log.next_message() {
-            Ok(Some(_)) => return LogReach::Enough,
-            Ok(None) => {}
-            Err(LogError::Trimmed { first }) if first > last.next() => {
-                return LogReach::Behind { next: last.next(), first };
-            }
-            // It begins where less can be read again.
-            Err(LogError::Trimmed { .. }) => return LogReach::Enough,
-            Err(_) => return LogReach::Unknown,
-        }
-        match log.next_answer() {
-            // There is nothing to read, and nothing to be trimmed.
-            Some(LogAnswer::End { result: Ok(end), .. }) if end < last.next() => return LogReach::Enough,
-            // It says so to nobody: what it has comes at once, if there is anything.
-            Some(LogAnswer::End { result: Err(_), .. }) => {
+        if reach.is_none() {
+            reach = match log.next_message() {
+                Ok(Some(_)) => Some(LogReach::Enough),
+                Ok(None) => None,
+                Err(LogError::Trimmed { first }) if first > last.next() => {
+                    Some(LogReach::Behind { next: last.next(), first })
+                }
+                // It begins where less can be read again.
+                Err(LogError::Trimmed { .. }) => Some(LogReach::Enough),
+                Err(_) => return LogProbe { reach: LogReach::Unknown, end },
+            };
+            if reach.is_some() {
                 until = until.min(clock.now().saturating_add(QUIET_PATIENCE));
             }
-            Some(_) | None => {}
         }
-        if clock.now() >= until {
-            return LogReach::Unknown;
+        while let Some(answer) = log.next_answer() {
+            let LogAnswer::End { result, .. } = answer else { continue };
+            (end, has_answered) = (result.ok(), true);
+            if end.is_some_and(|end| end < last.next()) {
+                // There is nothing to read, and nothing to be trimmed.
+                reach = reach.or(Some(LogReach::Enough));
+            } else if end.is_none() {
+                // It says so to nobody: what it has comes at once, if there is anything.
+                until = until.min(clock.now().saturating_add(QUIET_PATIENCE));
+            }
         }
-        signal.wait(until, clock);
+        match reach {
+            Some(reach) if has_answered || clock.now() >= until => return LogProbe { reach, end },
+            None if clock.now() >= until => return LogProbe { reach: LogReach::Unknown, end },
+            _ => signal.wait(until, clock),
+        }
     }
 }
 
@@ -79,10 +97,14 @@ mod tests {
 
     const SALT: GraphSalt = GraphSalt([3; 16]);
 
-    fn probe(log: &MemoryLog, applied: &DigestWindow) -> LogReach {
+    fn ask(log: &MemoryLog, applied: &DigestWindow) -> LogProbe {
         let signal = Arc::new(WakeSignal::default());
         let mut client = log.connect_waking(signal.waker());
         probe_log(&mut client, applied, &signal, &SystemClock::new(), Duration::from_secs(20))
+    }
+
+    fn probe(log: &MemoryLog, applied: &DigestWindow) -> LogReach {
+        ask(log, applied).reach
     }
 
     #[test]
@@ -94,10 +116,11 @@ mod tests {
         for number in 1..=9 {
             client.append(AppendId(number), vec![number as u8; 20].into());
         }
-        assert_eq!(probe(&log, &applied), LogReach::Enough);
+        let whole = LogProbe { reach: LogReach::Enough, end: Some(LogPosition(9)) };
+        assert_eq!(ask(&log, &applied), whole);
         client.trim(LogPosition(5));
         let behind = LogReach::Behind { next: LogPosition(1), first: LogPosition(5) };
-        assert_eq!(probe(&log, &applied), behind);
+        assert_eq!(ask(&log, &applied), LogProbe { reach: behind, ..whole });
         for position in 1..=4 {
             applied.push(SALT, LogPosition(position), &[1]);
         }

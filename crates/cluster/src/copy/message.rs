@@ -21,12 +21,16 @@ use crate::log_position::LogPosition;
 use evergraph_graph::bytes::{Decoded, Reader, put_bytes};
 use evergraph_graph::id::PartitionId;
 use std::fmt;
+use std::time::Duration;
 
 /// The most bytes of changes in a piece.
 pub const PIECE_BYTES_MAX: usize = 256 << 10;
 
 /// The most pieces that are asked for and have not come, and that wait at the source.
 pub const PIECES_AHEAD_MAX: u64 = 16;
+
+/// How often a node that has not joined tells members from where on it needs the log.
+pub const NEED_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The most bytes of a reason.
 pub const REASON_BYTES_MAX: usize = 4096;
@@ -130,6 +134,10 @@ pub enum CopyRefusal {
         /// Why.
         reason: String,
     },
+    /// It is starting, and gives it once it has opened its partitions, or has applied as much.
+    Starting,
+    /// It is starting, and lacks the partition itself.
+    Lacking,
 }
 
 mod kind {
@@ -147,16 +155,17 @@ mod subject {
     pub const PARTITION: u8 = 1;
 }
 
-/// The reasons without a text, in the order of their numbers from 1 on.
-static REASONS: [CopyRefusal; REASONS_COUNT] = [
-    CopyRefusal::NotServed,
-    CopyRefusal::Behind,
-    CopyRefusal::Busy,
-    CopyRefusal::AskerAlive,
-    CopyRefusal::Unknown,
+/// The reasons without a text, by their numbers.
+static REASONS: [(u8, CopyRefusal); 7] = [
+    (1, CopyRefusal::NotServed),
+    (2, CopyRefusal::Behind),
+    (3, CopyRefusal::Busy),
+    (4, CopyRefusal::AskerAlive),
+    (5, CopyRefusal::Unknown),
+    (7, CopyRefusal::Starting),
+    (8, CopyRefusal::Lacking),
 ];
-const REASONS_COUNT: usize = 5;
-const REASON_FAILED: u8 = REASONS_COUNT as u8 + 1;
+const REASON_FAILED: u8 = 6;
 
 impl CopyMessage {
     /// Bytes of what it carries.
@@ -300,9 +309,9 @@ impl CopyRefusal {
                 out.push(REASON_FAILED);
                 put_bytes(out, reason.as_bytes());
             }
-            other => out.extend(
-                (1_u8..).zip(&REASONS).find(|(_, reason)| *reason == other).map(|(number, _)| number),
-            ),
+            other => {
+                out.extend(REASONS.iter().find(|(_, reason)| reason == other).map(|(number, _)| *number))
+            }
         }
     }
 
@@ -317,8 +326,8 @@ impl CopyRefusal {
             }
             return Ok(Self::Failed { reason: reason.to_owned() });
         }
-        let known = usize::from(number).checked_sub(1).and_then(|at| REASONS.get(at));
-        known.cloned().ok_or_else(|| start.error(format!("why a copy is refused expected, found {number}")))
+        let known = REASONS.iter().find(|(known, _)| *known == number).map(|(_, reason)| reason.clone());
+        known.ok_or_else(|| start.error(format!("why a copy is refused expected, found {number}")))
     }
 }
 
@@ -333,6 +342,8 @@ impl fmt::Display for CopyRefusal {
             ),
             Self::Unknown => f.write_str("it does not know this copy any more"),
             Self::Failed { reason } => write!(f, "it could not read it: {reason}"),
+            Self::Starting => f.write_str("it is starting, and does not give it yet"),
+            Self::Lacking => f.write_str("it lacks it as well"),
         }
     }
 }
@@ -351,7 +362,7 @@ pub(crate) mod tests {
         });
         let subject = prop_oneof![Just(CopySubject::State), partition];
         let failed = ".{0,40}".prop_map(|reason| CopyRefusal::Failed { reason });
-        let reason = prop_oneof![(0..REASONS.len()).prop_map(|at| REASONS[at].clone()), failed];
+        let reason = prop_oneof![(0..REASONS.len()).prop_map(|at| REASONS[at].1.clone()), failed];
         let piece = (copy.clone(), any::<[u64; 3]>(), any::<bool>(), vec(any::<u8>(), 0..60)).prop_map(
             |(copy, [number, bytes_done, bytes_total], is_last, changes)| {
                 CopyMessage::Piece(CopyPiece { copy, number, bytes_done, bytes_total, is_last, changes })
@@ -445,5 +456,7 @@ pub(crate) mod tests {
         assert_eq!(encoded(&refused), [7, 2, 1, 0, 0, 0, 0, 0, 0, 6, 1, b'x']);
         let refused = CopyMessage::Refused { copy, reason: CopyRefusal::Unknown };
         assert_eq!(encoded(&refused), [7, 2, 1, 0, 0, 0, 0, 0, 0, 5]);
+        let refused = CopyMessage::Refused { copy, reason: CopyRefusal::Lacking };
+        assert_eq!(encoded(&refused), [7, 2, 1, 0, 0, 0, 0, 0, 0, 8]);
     }
 }

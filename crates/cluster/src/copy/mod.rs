@@ -17,6 +17,7 @@
 //! - [`incoming`]: one copy that this node gets: from whom, what is asked next
 //! - [`received_files`]: pieces become files
 //! - [`fetch`]: gets a copy over a network, in the thread of the caller
+//! - [`starting_source`]: what a node gives that lacks something itself
 //! - [`log_probe`]: whether the log still has what a node needs
 
 pub mod fetch;
@@ -27,3 +28,4 @@ pub mod message;
 pub mod outgoing;
 pub mod piece_directory;
 pub mod received_files;
+pub mod starting_source;

@@ -25,6 +25,7 @@ use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::io::clock::Clock;
 use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::write_unit::WriteUnit;
+use evergraph_storage::open::OpenStore;
 use evergraph_storage::sync::thread::{JoinHandle, spawn};
 use evergraph_storage::sync::{Condvar, Mutex};
 use std::collections::{BTreeMap, VecDeque};
@@ -298,13 +299,15 @@ impl TakePieces for CopyThread {
     }
 }
 
-impl<E: DurableEngine> AnswerCopies<StorePartition<E>> for OutgoingCopies {
-    fn take(
-        &mut self,
+impl OutgoingCopies {
+    /// Takes what the node `from` says about a copy. If it begins one of a partition, `store` is that, or says why there is none;
+    /// `needed_from` is what this node needs of the log.
+    pub fn take_message<E: DurableEngine>(
+        &self,
         now: Duration,
         from: NodeId,
         message: CopyMessage,
-        store: std::result::Result<Option<&StorePartition<E>>, CopyRefusal>,
+        store: std::result::Result<Option<&Arc<OpenStore<E>>>, CopyRefusal>,
         needed_from: LogPosition,
     ) {
         let (copy, begun) = match message {
@@ -318,7 +321,7 @@ impl<E: DurableEngine> AnswerCopies<StorePartition<E>> for OutgoingCopies {
             }
             CopyMessage::Begin { copy, subject: CopySubject::Partition { .. } } => {
                 let begun = store.and_then(|store| {
-                    let opened = Arc::clone(store.ok_or(CopyRefusal::NotServed)?.opened());
+                    let opened = Arc::clone(store.ok_or(CopyRefusal::NotServed)?);
                     let unit = opened.directory().write_unit();
                     let reading: Reading = Box::new(move |target, progress| {
                         let mut progress = |now: evergraph_storage::backup::BackupProgress| {
@@ -334,7 +337,7 @@ impl<E: DurableEngine> AnswerCopies<StorePartition<E>> for OutgoingCopies {
                 return self.more(now, from, copy, (have, up_to), is_again);
             }
             CopyMessage::End { copy } => return self.end(from, copy),
-            // A node that has joined gets nothing of these, or late.
+            // Whoever gives copies gets nothing of these, or late.
             CopyMessage::NeedsLog(_)
             | CopyMessage::Begun { .. }
             | CopyMessage::Piece(_)
@@ -345,12 +348,32 @@ impl<E: DurableEngine> AnswerCopies<StorePartition<E>> for OutgoingCopies {
         }
     }
 
-    fn next_reply(&mut self, now: Duration) -> Option<(NodeId, CopyMessage)> {
+    /// What is to be sent next.
+    #[must_use]
+    pub fn take_reply(&self, now: Duration) -> Option<(NodeId, CopyMessage)> {
         let mut state = self.shared.state.lock();
         let silence_max = self.shared.limits.silence_max;
         // Those whose threads have read everything, and do not wait for room.
         state.copies.retain(|_, copy| !copy.is_complete || now < copy.heard_at.saturating_add(silence_max));
         state.replies.pop_front()
+    }
+}
+
+impl<E: DurableEngine> AnswerCopies<StorePartition<E>> for OutgoingCopies {
+    fn take(
+        &mut self,
+        now: Duration,
+        from: NodeId,
+        message: CopyMessage,
+        store: std::result::Result<Option<&StorePartition<E>>, CopyRefusal>,
+        needed_from: LogPosition,
+    ) {
+        let store = store.map(|store| store.map(StorePartition::opened));
+        self.take_message(now, from, message, store, needed_from);
+    }
+
+    fn next_reply(&mut self, now: Duration) -> Option<(NodeId, CopyMessage)> {
+        self.take_reply(now)
     }
 }
 

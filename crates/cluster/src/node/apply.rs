@@ -87,6 +87,8 @@ pub struct Applier<P> {
     held_bytes_max: u64,
     /// Partitions that no start finds as the newest checkpoint needs them.
     lost: BTreeSet<PartitionId>,
+    /// What the node had noted before it started, beside its checkpoint: it had applied the log up to there.
+    noted: Option<SeenLog>,
     /// Partitions that came from other nodes since this start: what they have says nothing of what this node had applied.
     copied: BTreeSet<PartitionId>,
 }
@@ -107,8 +109,15 @@ impl<P: PartitionStore> Applier<P> {
             saved_bytes: 0,
             held_bytes_max: HELD_BYTES_MAX,
             lost: BTreeSet::new(),
+            noted: None,
             copied: BTreeSet::new(),
         }
+    }
+
+    /// Before it started the node had applied the log up to `noted`, as a file of its directory says ([`crate::node::seen_file`]).
+    #[must_use]
+    pub fn having_noted(self, noted: Option<SeenLog>) -> Self {
+        Self { noted, ..self }
     }
 
     /// Has checkpoints wait for partitions that are out of use for so many bytes of messages.
@@ -177,11 +186,12 @@ impl<P: PartitionStore> Applier<P> {
         &self.state
     }
 
-    /// The log up to where the partition ends that is furthest ahead: the node had applied as much before it started. Copies say
-    /// nothing of that.
+    /// The log up to where the node had applied it before it started, as far as is known: where the partition ends that is furthest
+    /// ahead, or what was noted. Copies say nothing of that. The digest of the further one has the log up to the other one in it.
     pub(super) fn furthest_ahead(&self) -> Option<SeenLog> {
         let own = self.partitions.iter().filter(|(partition, _)| !self.copied.contains(*partition));
-        own.filter_map(|(_, kept)| kept.ahead()).max_by_key(|seen| seen.position)
+        let noted = self.noted.filter(|_| !planted(Bug::SeenForgotten));
+        own.filter_map(|(_, kept)| kept.ahead()).chain(noted).max_by_key(|seen| seen.position)
     }
 
     /// The store of a partition, if it has what the node has applied, and no more. One that is ahead is not proved yet; one that
@@ -328,7 +338,7 @@ impl<P: PartitionStore> Applier<P> {
     /// before. Those that have held it for long enough are lost, and hold it no more.
     ///
     /// # Errors
-    /// [`SaveError::Failed`].
+    /// [`SaveError::Held`].
     pub fn hold_checkpoint(&mut self, node: NodeId) -> Result<(), SaveError> {
         let served = self.state.tables().placement().kept_by(node);
         let served = served.filter(|(_, state)| *state == CopyState::Serves).map(|(partition, _)| partition);
@@ -340,8 +350,9 @@ impl<P: PartitionStore> Applier<P> {
         let waiting = served.filter(|partition| !self.lost.contains(partition) && is_out_of_use(partition));
         let waiting: Vec<PartitionId> = waiting.collect();
         let Some(partition) = waiting.first().copied() else { return Ok(()) };
-        if self.applied_bytes - self.saved_bytes < self.held_bytes_max && !planted(Bug::LostCopyNotHeld) {
-            return Err(SaveError::Failed { partition });
+        let (bytes, bytes_max) = (self.applied_bytes - self.saved_bytes, self.held_bytes_max);
+        if bytes < bytes_max && !planted(Bug::LostCopyNotHeld) {
+            return Err(SaveError::Held { partition, bytes, bytes_max });
         }
         self.events.extend(waiting.iter().map(|partition| PartitionEvent::Lost { partition: *partition }));
         self.lost.extend(waiting);

@@ -94,11 +94,20 @@ pub enum SaveError {
         /// Which partition.
         partition: PartitionId,
     },
-    /// A partition that the node serves is out of use. If the node starts again now, from the checkpoint before, the partition may
-    /// open and catch up. Once so much of the log came since as is kept for that, checkpoints go on without it.
+    /// The store of a partition has failed just now.
     Failed {
         /// Which partition.
         partition: PartitionId,
+    },
+    /// A partition that the node serves is out of use. If the node starts again now, from the checkpoint before, the partition may
+    /// open and catch up. Once so much of the log came since as is kept for that, checkpoints go on without it.
+    Held {
+        /// Which partition.
+        partition: PartitionId,
+        /// Bytes of messages since the checkpoint before.
+        bytes: u64,
+        /// With so many, checkpoints go on.
+        bytes_max: u64,
     },
     /// The file of what follows from the log.
     State(CheckpointError),
@@ -169,11 +178,18 @@ impl fmt::Display for SaveError {
                 write!(f, "no checkpoint now: partition {} has no room for what was applied", partition.0)
             }
             Self::Failed { partition } => {
+                write!(f, "no checkpoint now: the store of partition {} has failed", partition.0)
+            }
+            Self::Held { partition, bytes, bytes_max } => {
+                let mebibytes = |bytes: &u64| bytes.div_ceil(1 << 20);
                 write!(
                     f,
-                    "no checkpoint now, so that partition {} can catch up from the one before: it is out of use until the node is \
-                     started again",
-                    partition.0
+                    "no checkpoint now, so that partition {}, which is out of use, can catch up from the one before: see to its disk, \
+                     and start the node again. {} of at most {} MiB of the log came since; then checkpoints go on without it, and it \
+                     is copied from another node at a start",
+                    partition.0,
+                    mebibytes(bytes),
+                    mebibytes(bytes_max)
                 )
             }
             Self::State(error) => write!(f, "{error}"),
@@ -189,7 +205,7 @@ impl From<SaveError> for Error {
             SaveError::Store(ApplyError::Store { ref cause, .. }) => cause.kind(),
             SaveError::Store(_) => ErrorKind::Corrupt,
             SaveError::Stalled { .. } => ErrorKind::Limit,
-            SaveError::Failed { .. } => ErrorKind::Io,
+            SaveError::Failed { .. } | SaveError::Held { .. } => ErrorKind::Io,
         };
         Self::new(kind, error.to_string()).because(error)
     }
@@ -199,7 +215,7 @@ impl std::error::Error for SaveError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Store(error) => error.source(),
-            Self::Stalled { .. } | Self::Failed { .. } => None,
+            Self::Stalled { .. } | Self::Failed { .. } | Self::Held { .. } => None,
             Self::State(error) => error.source(),
         }
     }

@@ -37,6 +37,9 @@ const FILE: CheckedFile = CheckedFile {
 /// The first number of a record that a start may give before it has joined.
 const JOINING_NUMBERS: u64 = 1 << 63;
 
+/// More records than a start writes before it has joined: one a second, or fewer.
+const JOINING_RECORDS_MAX: u64 = 1 << 24;
+
 /// One start of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NodeStart {
@@ -51,6 +54,13 @@ impl NodeStart {
     #[must_use]
     pub fn first_number(self) -> u64 {
         JOINING_NUMBERS | self.nonce
+    }
+
+    /// Whether this start may have given the number to a record that asks to join.
+    #[must_use]
+    pub fn is_joining_number(self, number: u64) -> bool {
+        let behind = number.wrapping_sub(self.first_number()) & (JOINING_NUMBERS - 1);
+        number >= JOINING_NUMBERS && behind < JOINING_RECORDS_MAX
     }
 
     /// The number of the record that follows `number`, as long as the start has not joined.
@@ -155,6 +165,13 @@ mod tests {
         assert!(numbers.iter().all(|number| *number >= JOINING_NUMBERS), "a member's are below");
         assert_eq!(NodeStart::number_after(u64::MAX), JOINING_NUMBERS);
         assert_eq!(NodeStart::number_after(JOINING_NUMBERS | 4), JOINING_NUMBERS | 5);
+        let last = NodeStart { nonce: u64::MAX, ..one };
+        for start in [one, other, last] {
+            let second = NodeStart::number_after(start.first_number());
+            assert!(start.is_joining_number(start.first_number()) && start.is_joining_number(second));
+            assert!(!start.is_joining_number(1) && !start.is_joining_number(start.first_number() - 1));
+        }
+        assert!(!one.is_joining_number(other.first_number()));
     }
 
     #[test]

@@ -20,6 +20,7 @@
 //! - [`checkpoint_writer`]: the thread that makes them
 //! - [`store_steps`]: the threads that do the background work of stores
 //! - [`incarnation`]: how often the node started, and what tells one start from another
+//! - [`seen_file`]: up to where the node has applied the log, beside its checkpoint
 //! - [`readers`]: moments of the log that are in use on a node
 //! - [`horizon`]: the oldest one that it keeps readable, from what nodes tell each other
 //! - [`log_needs`]: from where on any node needs the log
@@ -34,6 +35,7 @@
 //! - [`record_counts`]: what became of records, counted by cause
 //! - [`node_status`]: how a node is, for metrics and operators
 //! - [`node_asker`]: asks for a reader through that thread, and waits
+//! - [`node_error`]: why a node stops, or does not take a record
 //! - [`node_loop`]: the log, its reader and its packer, as one thread of a node drives them
 
 pub mod answer_workers;
@@ -51,6 +53,7 @@ mod index_reports;
 pub mod kept_partition;
 pub mod log_needs;
 pub mod node_asker;
+pub mod node_error;
 pub mod node_loop;
 pub mod node_status;
 pub mod node_thread;
@@ -62,6 +65,7 @@ pub mod peer_loop;
 pub mod readers;
 pub mod record_counts;
 pub mod replicated_state;
+pub mod seen_file;
 pub mod shared_tables;
 pub mod store_partition;
 pub mod store_steps;

@@ -19,15 +19,16 @@
 //! may only be late: then the record comes too old, or its incarnation is found to be known, and nothing is harmed. Until the log has accepted that, it
 //! writes nothing else: another process may be the same node, and ids of records would be given twice. The record is written
 //! again, under another id, if the node was so far behind that it came too old. Who has joined goes on until its node joins
-//! with a later incarnation, wherever that runs.
+//! with a later incarnation, wherever that runs. A process that is starting does not take the place of one that joined after it began
+//! ([`NodeLoop::having_begun_at`]): of two the younger goes on, however long the older takes to start, and however often it tries.
 //!
 //! A member says of itself which indexes its stores have filled (`index_reports.rs`).
 //!
 //! While a partition is stalled ([`crate::node::kept_partition`]) no message is read. The node asks the partition again after
 //! 10 ms, later after up to a second; all else goes on.
 
-use crate::log::packer::{AppendedMessage, Packer, PackerLimits, PushError};
-use crate::log::reader::{LogAlarm, LogReader, ReadError, ReadEvent};
+use crate::log::packer::{AppendedMessage, Packer, PackerLimits};
+use crate::log::reader::{LogAlarm, LogReader, ReadEvent};
 use crate::log::shared_log::{EndId, LogAnswer, LogError, SharedLog};
 use crate::log_position::LogPosition;
 use crate::node::apply::{AppliedMessage, Applier};
@@ -37,6 +38,7 @@ use crate::node::end_questions::EndQuestions;
 use crate::node::incarnation::NodeStart;
 use crate::node::index_reports::IndexReports;
 use crate::node::kept_partition::PartitionEvent;
+use crate::node::node_error::{NodeError, NodePushError};
 use crate::node::partition_store::PartitionStore;
 use crate::node::replicated_state::RecordResult;
 use crate::planted::{Bug, planted};
@@ -45,7 +47,6 @@ use crate::record_id::{Author, NodeId, RecordId};
 use crate::tables::cluster_tables::TableAnswer;
 use evergraph_graph::id::PartitionId;
 use evergraph_storage::io::directory::Directory;
-use std::fmt;
 use std::time::Duration;
 
 /// Messages that a step applies, so that what waits to be sent does not wait for a long log.
@@ -79,45 +80,6 @@ pub enum NodeEvent {
     Partition(PartitionEvent),
 }
 
-/// Why a node stops.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum NodeError {
-    /// The log cannot be read on.
-    Read(ReadError),
-    /// The node cannot join: this incarnation or a later one has. It has written nothing but that it wants to. Once no other
-    /// process is this node, it starts again, behind `known` ([`crate::node::incarnation::skip_to`]).
-    NotJoined {
-        /// Who asked.
-        author: Author,
-        /// The incarnation that joined last.
-        known: u32,
-    },
-    /// The node has joined with a later incarnation, elsewhere or from another copy of its directory.
-    Replaced {
-        /// This process.
-        author: Author,
-        /// The incarnation that joined last.
-        known: u32,
-    },
-    /// The node is no member any more.
-    Left,
-    /// It has stopped before, by another error.
-    Stopped,
-}
-
-/// Why a record was not taken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum NodePushError {
-    /// The node has not joined yet: [`NodeEvent::Joined`] tells when it has.
-    Joining,
-    /// The node has stopped.
-    Stopped,
-    /// The packer did not take it.
-    Packer(PushError),
-}
-
 /// A node on its log.
 #[derive(Debug)]
 pub struct NodeLoop<P, L> {
@@ -125,6 +87,12 @@ pub struct NodeLoop<P, L> {
     /// Where other nodes reach it.
     address: Box<str>,
     phase: MemberPhase,
+    /// Where the log ended when the process began: it does not take the place of one that joined behind that.
+    began_at: Option<LogPosition>,
+    /// An earlier try of the same process to start.
+    earlier: Option<NodeStart>,
+    /// The newest message by which another process joined as this node, of those that were read.
+    overtaken_at: Option<LogPosition>,
     /// The number of the next record that asks to join.
     joining_number: u64,
     /// Numbers that it gave to records as a member.
@@ -186,6 +154,9 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
             author: start.author,
             address,
             phase: MemberPhase::Joining(None),
+            began_at: None,
+            earlier: None,
+            overtaken_at: None,
             joining_number: start.first_number(),
             records: 0,
             questions: 0,
@@ -199,6 +170,13 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
             owes_barrier: false,
             has_more: false,
         }
+    }
+
+    /// The process began when the log ended at `end`: it yields to one that joins as this node behind that, unless that is the process
+    /// itself, which tried to start as `earlier`.
+    #[must_use]
+    pub fn having_begun_at(self, end: LogPosition, earlier: Option<NodeStart>) -> Self {
+        Self { began_at: Some(end), earlier, ..self }
     }
 
     /// Which node it is, and which start of it.
@@ -419,9 +397,12 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
                 Ok(None) => return Ok(()),
                 Ok(Some(ReadEvent::Message(read))) => {
                     self.packer.arrived(&read.message);
+                    let (was_member, known) = (self.is_member(), self.known_incarnation());
                     let applied = self.applier.apply(read);
-                    let was_member = self.is_member();
                     self.learn_of_joining(&applied);
+                    if !self.is_member() && self.known_incarnation() != known && !self.is_earlier(&applied) {
+                        self.overtaken_at = Some(applied.seen.position);
+                    }
                     let has_joined = !was_member && self.is_member();
                     let ends = self.ends_at(&applied);
                     events.push(NodeEvent::Applied(applied));
@@ -471,6 +452,18 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
         answered.map(|id| NodeEvent::End { id, result: Ok(end) }).collect()
     }
 
+    /// The incarnation of this node that joined last.
+    fn known_incarnation(&self) -> Option<u32> {
+        self.applier.state().tables().members().incarnation(self.author.node)
+    }
+
+    /// Whether a message has the record by which this process asked to join when it tried to start before.
+    fn is_earlier(&self, applied: &AppliedMessage) -> bool {
+        let is_of =
+            |start: NodeStart, id: RecordId| id.author == start.author && start.is_joining_number(id.number);
+        self.earlier.is_some_and(|start| applied.records.iter().any(|record| is_of(start, record.id)))
+    }
+
     /// Whether a member still is one.
     fn check_membership(&self) -> Result<(), NodeError> {
         let (author, members) = (self.author, self.applier.state().tables().members());
@@ -492,7 +485,14 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
             return Ok(());
         }
         let (author, number) = (self.author, self.joining_number);
-        let known = self.applier.state().tables().members().incarnation(author.node);
+        let known = self.known_incarnation();
+        if let Some(known) = known
+            && let (Some(began_at), Some(overtaken_at)) = (self.began_at, self.overtaken_at)
+            && overtaken_at > began_at
+            && !planted(Bug::YoungerFenced)
+        {
+            return Err(NodeError::Overtaken { author, known });
+        }
         if let Some(known) = known.filter(|known| *known >= author.incarnation) {
             return Err(NodeError::NotJoined { author, known });
         }
@@ -546,43 +546,3 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
         }
     }
 }
-
-impl fmt::Display for NodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Read(error) => write!(f, "{error}"),
-            Self::NotJoined { author, known } => write!(
-                f,
-                "{author} cannot join, since incarnation {known} has: another process is this node, or its directory was \
-                 restored from a copy. See that no other process is this node, then start it again"
-            ),
-            Self::Replaced { author, known } => write!(
-                f,
-                "{author} has stopped, since the node joined with incarnation {known}: another process is this node now"
-            ),
-            Self::Left => f.write_str("the node is no member of the cluster any more"),
-            Self::Stopped => f.write_str("the node has stopped: start it again"),
-        }
-    }
-}
-
-impl std::error::Error for NodeError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Read(error) => error.source(),
-            Self::NotJoined { .. } | Self::Replaced { .. } | Self::Left | Self::Stopped => None,
-        }
-    }
-}
-
-impl fmt::Display for NodePushError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Joining => f.write_str("the node has not joined yet"),
-            Self::Stopped => f.write_str("the node has stopped: start it again"),
-            Self::Packer(error) => write!(f, "{error}"),
-        }
-    }
-}
-
-impl std::error::Error for NodePushError {}

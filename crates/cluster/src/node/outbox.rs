@@ -1,9 +1,9 @@
 //! Outbox: frames that wait until the network has room for them.
 //!
 //! ```text
-//! push ──> queue of a node ──flush──> small ones together, in a batch ──> network
-//!   └ full: the frame comes back                                             └ full: they wait, and are tried again in a moment,
-//!                                                                              or when the network has news
+//! push ──> queue of a node: rows of queries ─┬─flush──> small ones together, in a batch ──> network
+//!   │                       all else ─────────┘ in turn                                       └ full: they wait, and are tried again
+//!   └ full: the frame comes back                                                                in a moment, or when it has news
 //! ```
 //!
 //! What waits for a node is sent together, as far as a batch has room: a reader that asks about many partitions sends each
@@ -11,7 +11,8 @@
 //! forgotten and fails alone.
 //!
 //! Each node has a queue of its own, so that one that takes nothing makes nobody else wait. Queues are limited, and what nobody
-//! waits for any more is dropped unsent.
+//! waits for any more is dropped unsent. Rows of queries whose stages travel take half of a queue at most, and the other half is
+//! kept for questions, answers and what ends queries: these never wait for more rows than one frame has.
 
 use crate::planted::{Bug, planted};
 use crate::record_id::NodeId;
@@ -48,13 +49,72 @@ pub struct Outbox {
     retry_at: Option<Duration>,
 }
 
+/// Frames for one node: first all else, then rows of queries whose stages travel.
 #[derive(Debug, Default)]
 struct Queue {
+    lanes: [Lane; 2],
+    /// The lane that is sent from next, if it has frames.
+    next: usize,
+}
+
+const OTHERS: usize = 0;
+const ROWS: usize = 1;
+
+fn lane_of(frame: &Frame) -> usize {
+    if matches!(frame, Frame::Travel(TravelMessage::Rows(_))) { ROWS } else { OTHERS }
+}
+
+impl Queue {
+    /// Takes what is sent together next: frames of one lane, and of the other one the next time.
+    fn take(&mut self, now: Duration) -> (usize, Vec<WaitingFrame>) {
+        for lane in [self.next, 1 - self.next] {
+            let taken = self.lanes[lane].take(now);
+            if !taken.is_empty() {
+                self.next = 1 - lane;
+                return (lane, taken);
+            }
+        }
+        (self.next, Vec::new())
+    }
+
+    /// Puts back what had no room: it is sent next.
+    fn put_back(&mut self, lane: usize, frames: Vec<WaitingFrame>) {
+        self.lanes[lane].put_back(frames);
+        self.next = lane;
+    }
+
+    fn frames(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.frames.len()).sum()
+    }
+
+    fn has_room(&self, lane: usize, bytes: usize, limits: OutboxLimits) -> bool {
+        let [others, rows] = &self.lanes;
+        let all = (self.frames(), others.bytes + rows.bytes + bytes);
+        let has_room = self.frames() == 0 || limits.allow(all);
+        let half = OutboxLimits { frames_max: limits.frames_max / 2, bytes_max: limits.bytes_max / 2 };
+        let own = &self.lanes[lane];
+        let is_in_half = own.frames.is_empty()
+            || half.allow((own.frames.len(), own.bytes + bytes))
+            || planted(Bug::RowsFillQueue);
+        if lane == ROWS { has_room && is_in_half } else { has_room || is_in_half }
+    }
+}
+
+impl OutboxLimits {
+    /// Whether another frame has room beside so many, with which there are so many bytes.
+    fn allow(self, (frames, bytes): (usize, usize)) -> bool {
+        frames < self.frames_max && bytes <= self.bytes_max
+    }
+}
+
+/// Frames in the order in which they came.
+#[derive(Debug, Default)]
+struct Lane {
     frames: VecDeque<WaitingFrame>,
     bytes: usize,
 }
 
-impl Queue {
+impl Lane {
     /// Takes the first frames, as many as are sent together, without those that nobody waits for at `now`. A question says how
     /// long its asker is still patient.
     fn take(&mut self, now: Duration) -> Vec<WaitingFrame> {
@@ -91,6 +151,18 @@ impl Queue {
         self.bytes += frames.iter().map(|waiting| waiting.frame.content_bytes()).sum::<usize>();
         frames.into_iter().rev().for_each(|waiting| self.frames.push_front(waiting));
     }
+
+    /// Drops frames.
+    fn retain(&mut self, keep: impl Fn(&Frame) -> bool) {
+        let bytes = &mut self.bytes;
+        self.frames.retain(|waiting| {
+            let is_kept = keep(&waiting.frame);
+            if !is_kept {
+                *bytes -= waiting.frame.content_bytes();
+            }
+            is_kept
+        });
+    }
 }
 
 #[derive(Debug)]
@@ -123,21 +195,21 @@ impl Outbox {
     /// # Errors
     /// The frame, if the queue is full.
     pub fn push(&mut self, to: NodeId, frame: Frame, ends_at: Duration) -> Result<(), Frame> {
-        if !self.has_room(to, frame.content_bytes()) {
+        let (lane, bytes, limits) = (lane_of(&frame), frame.content_bytes(), self.limits);
+        let queue = self.queues.entry(to).or_default();
+        if !queue.has_room(lane, bytes, limits) {
             return Err(frame);
         }
-        let queue = self.queues.entry(to).or_default();
-        queue.bytes += frame.content_bytes();
-        queue.frames.push_back(WaitingFrame { frame, ends_at });
+        let lane = &mut queue.lanes[lane];
+        lane.bytes += bytes;
+        lane.frames.push_back(WaitingFrame { frame, ends_at });
         Ok(())
     }
 
-    /// Whether another frame of so many bytes has room in the queue of a node.
+    /// Whether another frame of so many bytes, which are no rows, has room in the queue of a node.
     #[must_use]
     pub fn has_room(&self, to: NodeId, bytes: usize) -> bool {
-        let Some(queue) = self.queues.get(&to) else { return true };
-        let has_bytes = queue.bytes + bytes <= self.limits.bytes_max;
-        queue.frames.is_empty() || (queue.frames.len() < self.limits.frames_max && has_bytes)
+        self.queues.get(&to).is_none_or(|queue| queue.has_room(OTHERS, bytes, self.limits))
     }
 
     /// Nobody waits for an answer to the question any more: question and answer are dropped, if they wait here.
@@ -145,55 +217,40 @@ impl Outbox {
     /// Cost: linear in the frames that wait for that node.
     pub fn forget(&mut self, to: NodeId, id: QuestionId) {
         let Some(queue) = self.queues.get_mut(&to) else { return };
-        let bytes = &mut queue.bytes;
-        queue.frames.retain(|waiting| {
-            let is_of_question = match &waiting.frame {
-                Frame::Question(question) => question.id == id,
-                Frame::Answer(answer) => answer.id == id,
-                Frame::Refusal(refusal) => refusal.id == id,
-                Frame::Heartbeat(_)
-                | Frame::Forget(_)
-                | Frame::Travel(_)
-                | Frame::Batch(_)
-                | Frame::Copy(_) => false,
-            };
-            if is_of_question {
-                *bytes -= waiting.frame.content_bytes();
+        queue.lanes[OTHERS].retain(|frame| match frame {
+            Frame::Question(question) => question.id != id,
+            Frame::Answer(answer) => answer.id != id,
+            Frame::Refusal(refusal) => refusal.id != id,
+            Frame::Heartbeat(_) | Frame::Forget(_) | Frame::Travel(_) | Frame::Batch(_) | Frame::Copy(_) => {
+                true
             }
-            !is_of_question
         });
     }
 
     /// Queries whose stages travel have ended here: their rows are dropped, if they wait here.
     ///
-    /// Cost: linear in all frames that wait, if there is such a query.
+    /// Cost: linear in all rows that wait, if there is such a query.
     pub fn forget_rows(&mut self, ended: &BTreeSet<TravelId>) {
         if ended.is_empty() {
             return;
         }
         for queue in self.queues.values_mut() {
-            let bytes = &mut queue.bytes;
-            queue.frames.retain(|waiting| {
-                let is_over = match &waiting.frame {
-                    Frame::Travel(TravelMessage::Rows(rows)) => ended.contains(&rows.id),
-                    _ => false,
-                };
-                if is_over {
-                    *bytes -= waiting.frame.content_bytes();
-                }
-                !is_over
+            queue.lanes[ROWS].retain(|frame| match frame {
+                Frame::Travel(TravelMessage::Rows(rows)) => !ended.contains(&rows.id),
+                _ => true,
             });
         }
     }
 
-    /// Sends what the network has room for, in the order of each queue, in as few frames as it takes. A question says how long
+    /// Sends what the network has room for, in the order of each lane, in as few frames as it takes. A question says how long
     /// its asker is still patient. Returns what cannot be sent at all.
     pub fn flush<T: Transport>(&mut self, now: Duration, transport: &mut T) -> Vec<UnsentFrame> {
         let mut unsent = Vec::new();
         let mut is_blocked = false;
         for (to, queue) in &mut self.queues {
             loop {
-                let taken = queue.take(now).into_iter().map(|waiting| (waiting.ends_at, waiting.frame));
+                let (lane, taken) = queue.take(now);
+                let taken = taken.into_iter().map(|waiting| (waiting.ends_at, waiting.frame));
                 let (ends, frames): (Vec<_>, Vec<_>) = taken.unzip();
                 let Some(frame) = Frame::together(frames) else { break };
                 match transport.send(*to, &frame) {
@@ -201,7 +258,7 @@ impl Outbox {
                     Err(SendError::Full) => {
                         let frames = frame.apart().into_iter().zip(ends);
                         let frames = frames.map(|(frame, ends_at)| WaitingFrame { frame, ends_at });
-                        queue.put_back(frames.collect());
+                        queue.put_back(lane, frames.collect());
                         is_blocked = true;
                         break;
                     }
@@ -212,7 +269,7 @@ impl Outbox {
                 }
             }
         }
-        self.queues.retain(|_, queue| !queue.frames.is_empty());
+        self.queues.retain(|_, queue| queue.frames() > 0);
         self.retry_at = is_blocked.then(|| now.saturating_add(RETRY_WAIT));
         unsent
     }
@@ -226,7 +283,7 @@ impl Outbox {
     /// Frames that wait.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.queues.values().map(|queue| queue.frames.len()).sum()
+        self.queues.values().map(Queue::frames).sum()
     }
 }
 
@@ -240,6 +297,7 @@ mod tests {
     use crate::transport::memory::{MemoryNetwork, MemoryTransport, NetworkFaults};
     use crate::travel::message::TravelRows;
     use evergraph_graph::id::PartitionId;
+    use std::sync::Arc;
 
     const A: NodeId = NodeId(1);
     const B: NodeId = NodeId(2);
@@ -345,6 +403,8 @@ mod tests {
     fn planted_bugs_are_found() {
         let cut = a_batch_without_room_waits_as_it_was_and_what_cannot_be_sent_comes_back_apart;
         assert_found(Bug::BatchCut, cut, "(1,");
+        let half = rows_fill_half_of_a_queue_and_answers_find_room_and_do_not_wait_for_all_of_them;
+        assert_found(Bug::RowsFillQueue, half, "half of the bytes");
     }
 
     #[test]
@@ -360,27 +420,77 @@ mod tests {
         assert!(!outbox.has_room(B, 0) && outbox.has_room(A, 0));
     }
 
-    #[test]
-    fn rows_of_queries_that_have_ended_take_no_room() {
-        let query = |number| TravelId { asker: Author { node: A, incarnation: 1 }, number };
-        let rows = |number| TravelRows {
-            id: query(number),
+    fn query(number: u64) -> TravelId {
+        TravelId { asker: Author { node: A, incarnation: 1 }, number }
+    }
+
+    fn rows(of: u64, number: u32, bytes: usize) -> Frame {
+        Frame::Travel(TravelMessage::Rows(Arc::new(TravelRows {
+            id: query(of),
             incarnation: 1,
             stage: 1,
-            number: 0,
+            number,
             is_last: false,
             count: 1,
             measures: Vec::new(),
-            rows: vec![0; 15],
-        };
+            rows: vec![0; bytes],
+        })))
+    }
+
+    #[test]
+    fn rows_of_queries_that_have_ended_take_no_room() {
         let mut outbox = Outbox::new(limits(9, 20));
         outbox.push(B, answer(1, 3), ms(9)).unwrap();
-        outbox.push(B, Frame::Travel(TravelMessage::Rows(rows(1))), ms(9)).unwrap();
+        outbox.push(B, rows(1, 0, 15), ms(9)).unwrap();
         outbox.forget_rows(&BTreeSet::new());
         outbox.forget_rows(&BTreeSet::from([query(2)]));
         assert!(outbox.count() == 2 && !outbox.has_room(B, 10));
         outbox.forget_rows(&BTreeSet::from([query(1), query(2)]));
         assert!(outbox.count() == 1 && outbox.has_room(B, 17) && !outbox.has_room(B, 18));
+    }
+
+    #[test]
+    fn rows_fill_half_of_a_queue_and_answers_find_room_and_do_not_wait_for_all_of_them() {
+        let network = MemoryNetwork::new(1, NetworkFaults::default(), 99);
+        let (mut a, mut b) = (network.connect(A), network.connect(B));
+        let mut outbox = Outbox::new(limits(20, 8 * LARGE));
+        for number in 0..4 {
+            outbox.push(B, rows(1, number, LARGE), ms(9)).unwrap();
+        }
+        assert_eq!(outbox.push(B, rows(1, 4, 1), ms(9)), Err(rows(1, 4, 1)), "half of the bytes");
+        for number in 1..=4 {
+            outbox.push(B, answer(number, LARGE), ms(9)).unwrap();
+        }
+        assert_eq!(outbox.push(B, answer(5, 1), ms(9)), Err(answer(5, 1)), "the queue is full");
+        outbox.flush(ms(0), &mut a);
+        let is_rows = |frame: &Frame| matches!(frame, Frame::Travel(_));
+        let came: Vec<bool> =
+            std::iter::from_fn(|| b.receive()).map(|received| is_rows(&received.frame)).collect();
+        assert_eq!(came, [false, true, false, true, false, true, false, true], "in turn");
+        // So it is with frames, and what is larger than half has room where there are no others of its kind.
+        for number in 0..10 {
+            outbox.push(B, rows(1, number, 0), ms(9)).unwrap();
+        }
+        assert!(outbox.push(B, rows(1, 10, 0), ms(9)).is_err(), "half of the frames");
+        outbox.push(B, answer(1, 9 * LARGE), ms(9)).unwrap();
+        assert!(
+            outbox.has_room(C, 9 * LARGE) && !outbox.has_room(B, 1),
+            "one answer is all that it has room for"
+        );
+        // A network without room is tried with the same again.
+        let network = MemoryNetwork::new(1, NetworkFaults::default(), 1);
+        let (mut a, mut b) = (network.connect(A), network.connect(B));
+        let mut outbox = Outbox::new(OutboxLimits::default());
+        for number in 0..2 {
+            outbox.push(B, rows(1, number as u32, LARGE), ms(9)).unwrap();
+            outbox.push(B, answer(number, LARGE), ms(9)).unwrap();
+        }
+        let mut came = Vec::new();
+        for _ in 0..4 {
+            outbox.flush(ms(5), &mut a);
+            came.extend(b.receive().map(|received| is_rows(&received.frame)));
+        }
+        assert_eq!((came, outbox.count()), (vec![false, true, false, true], 0));
     }
 
     #[test]

@@ -18,7 +18,7 @@
 //! It keeps the digests of the log as far back as anybody may read, which may be further than the certifier's. So whoever reads
 //! at an old snapshot for long is still known to have read this log. That is 24 bytes a message.
 
-use crate::copy::message::CopyMessage;
+use crate::copy::message::{CopyMessage, NEED_INTERVAL};
 use crate::digest::{DigestWindow, SeenLog};
 use crate::log_position::LogPosition;
 use crate::node::answering::{
@@ -28,6 +28,7 @@ use crate::node::horizon::{HEARTBEAT_INTERVAL, Horizon, HorizonOptions, HorizonS
 use crate::node::log_needs::{LOG_BYTES_MAX, LogNeeds};
 use crate::node::outbox::{Outbox, OutboxLimits};
 use crate::node::readers::Readers;
+use crate::planted::{Bug, planted};
 use crate::record_id::{Author, NodeId};
 use crate::remote::admission::ReadableLog;
 use crate::remote::asking::{Ask, AskId, AskOutcome, AskRefusal, Asking, AskingAction, AskingOptions};
@@ -57,7 +58,7 @@ const FORGET_PATIENCE: Duration = Duration::from_secs(1);
 const COPY_PATIENCE: Duration = Duration::from_secs(5);
 
 /// After so long without a heartbeat, of which there are several a second, a node has ended that has not just lost its network.
-const ALIVE_SILENCE_MAX: Duration = Duration::from_secs(3);
+pub const ALIVE_SILENCE_MAX: Duration = Duration::from_secs(3);
 
 /// How a node deals with others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -274,7 +275,6 @@ impl<T: Transport, A> PeerLoop<T, A> {
     pub fn next_step_at(&self) -> Option<Duration> {
         let more = (self.has_more || self.has_applied || !self.own.is_empty()).then_some(Duration::ZERO);
         let heartbeat = self.others.values().map(|other| other.heartbeat_at).min();
-        let heartbeat = heartbeat.filter(|_| self.has_joined);
         let travelling = self.travelling.as_ref().and_then(TravellingQueries::next_step_at);
         let others = [self.answering.next_step_at(), self.asking.next_step_at(), self.outbox.next_step_at()];
         others.into_iter().chain([travelling]).chain([more, heartbeat]).flatten().min()
@@ -350,6 +350,7 @@ impl<T: Transport, A> PeerLoop<T, A> {
         }
         if node.has_joined(self.author) && !std::mem::replace(&mut self.has_joined, true) {
             self.readers.joined();
+            self.others.values_mut().for_each(|other| other.heartbeat_at = now);
         }
         if self.has_joined {
             let applied = self.digests.last().position;
@@ -416,7 +417,7 @@ impl<T: Transport, A> PeerLoop<T, A> {
             Frame::Answer(answer) => self.asking.answered(now, from, answer, &mut actions),
             Frame::Refusal(refusal) => self.asking.refused(now, from, refusal, &mut actions),
             Frame::Heartbeat(heartbeat) => self.hear(now, from, heartbeat, events),
-            // Of a member that has not joined: it says nothing else.
+            // Of a member that has not joined: it says how far it is only once it has.
             Frame::Copy(CopyMessage::NeedsLog(first)) => self.needs.heard(from, first),
             Frame::Copy(message) => events.push(PeerEvent::Copy(from, message)),
             Frame::Travel(message) => self.take_travel(now, from, message),
@@ -547,18 +548,23 @@ impl<T: Transport, A> PeerLoop<T, A> {
         self.outbox.push(to, frame, ends_at)
     }
 
-    /// Tells others how far the node is, if that is due.
+    /// Tells others how far the node is, if that is due. One that has not joined says only from where on it needs the log: it reads
+    /// what it has missed, perhaps for long, and others trim no more than that.
     fn say_how_far(&mut self, now: Duration, needed_from: LogPosition) {
-        if !self.has_joined || self.others.values().all(|other| other.heartbeat_at > now) {
+        if self.others.values().all(|other| other.heartbeat_at > now) {
             return;
         }
-        let Some(heartbeat) = self.readers.heartbeat(needed_from) else { return };
-        let frame = Frame::Heartbeat(heartbeat);
+        let heartbeat = self.readers.heartbeat(needed_from).filter(|_| self.has_joined);
+        let (frame, interval) = match heartbeat {
+            Some(heartbeat) => (Frame::Heartbeat(heartbeat), self.options.heartbeat_interval),
+            None if self.has_joined || planted(Bug::NeedUntold) => return,
+            None => (Frame::Copy(CopyMessage::NeedsLog(needed_from)), NEED_INTERVAL),
+        };
         for (node, other) in self.others.iter_mut().filter(|(_, other)| other.heartbeat_at <= now) {
             let wait = match self.transport.send(*node, &frame) {
                 Err(SendError::Full) => HEARTBEAT_RETRY_WAIT,
                 // Who is not known yet, or cannot be reached, is told the next time.
-                Ok(()) | Err(_) => self.options.heartbeat_interval,
+                Ok(()) | Err(_) => interval,
             };
             other.heartbeat_at = now.saturating_add(wait);
         }

@@ -6,7 +6,7 @@
 //!              cluster.toml  description                      │  status, checkpoint, close
 //!              node.toml     node_description                 ├── monitor ──> report: the log of whoever runs it
 //!              ca.pem, node.pem, node.key  authority          └── threads
-//!              node_starts, node_state, partitions/NNNN, lock
+//!              node_starts, node_state, node_seen, partitions/NNNN, lock
 //! ```
 //!
 //! - [`description`]: what all nodes of a cluster agree on
@@ -19,6 +19,7 @@
 //! - [`report`]: what happens to it
 //! - `recovery`: what a start gets from other nodes; `partition_folders`: where that lies
 //! - `opening`: from the folder to the threads; `join_failure`: why it does not get there; `monitor`, `watched_node`: what is told of them; `link_reports`: of connections
+//! - `seen_writer`: what the node has applied, on disk; `periodic_thread`: a thread that does the same again and again
 //! - `document`, `hex`, `new_folder`, `server_files`: files
 
 pub mod authority;
@@ -37,8 +38,10 @@ mod new_folder;
 pub mod node_description;
 mod opening;
 mod partition_folders;
+mod periodic_thread;
 mod recovery;
 pub mod report;
+mod seen_writer;
 mod server_files;
 pub mod status;
 mod watched_node;

@@ -7,12 +7,14 @@ use crate::log::reader::ReadError;
 use crate::log_position::LogPosition;
 use crate::node::checkpoint_steps::SaveError;
 use crate::node::kept_partition::PartitionEvent;
-use crate::node::node_loop::{NodeError, NodeEvent};
+use crate::node::node_error::NodeError;
+use crate::node::node_loop::NodeEvent;
 use crate::node::owned_node::NodeListener;
 use crate::planted::{Bug, planted};
 use crate::record_id::NodeId;
 use crate::running::report::{NodeReport, OnReport, ReportSeverity};
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::PartitionId;
 use evergraph_storage::io::clock::Clock;
 use evergraph_storage::sync::{Condvar, Mutex};
 use std::fmt;
@@ -42,6 +44,8 @@ struct MonitorState {
     stopped: Option<StopReason>,
     /// The newest failure of anything.
     last_failure: Option<String>,
+    /// The partition that the last checkpoint was not made for.
+    held_for: Option<PartitionId>,
 }
 
 /// Why a node does nothing any more.
@@ -51,6 +55,8 @@ pub(super) struct StopReason {
     text: String,
     /// What joined with a later number than this process, if that is why.
     pub(super) known_incarnation: Option<u32>,
+    /// Whether another process joined as this node while this one was starting, which goes on.
+    pub(super) is_overtaken: bool,
     /// Whether the log begins behind what the node has applied: it copies that at its next start.
     pub(super) is_behind: bool,
 }
@@ -80,12 +86,15 @@ impl StopReason {
     }
 
     fn io(text: &str) -> Self {
-        Self { kind: ErrorKind::Io, text: text.to_owned(), known_incarnation: None, is_behind: false }
+        let (known_incarnation, is_overtaken, is_behind) = (None, false, false);
+        Self { kind: ErrorKind::Io, text: text.to_owned(), known_incarnation, is_overtaken, is_behind }
     }
 
     fn of(error: &NodeError) -> Self {
         let (kind, known_incarnation) = match error {
-            NodeError::NotJoined { known, .. } => (ErrorKind::Busy, Some(*known)),
+            NodeError::NotJoined { known, .. } | NodeError::Overtaken { known, .. } => {
+                (ErrorKind::Busy, Some(*known))
+            }
             NodeError::Replaced { .. } => (ErrorKind::Busy, None),
             NodeError::Left => (ErrorKind::Invalid, None),
             NodeError::Read(ReadError::LogChanged { .. } | ReadError::Corrupt { .. }) => {
@@ -103,7 +112,8 @@ impl StopReason {
             _ => "",
         };
         let is_behind = matches!(error, NodeError::Read(ReadError::Behind { .. }));
-        Self { kind, text: format!("{error}{advice}"), known_incarnation, is_behind }
+        let is_overtaken = matches!(error, NodeError::Overtaken { .. });
+        Self { kind, text: format!("{error}{advice}"), known_incarnation, is_overtaken, is_behind }
     }
 
     /// The error of whatever is asked of the node.
@@ -236,12 +246,16 @@ impl NodeListener for MonitorListener {
     }
 
     fn checkpoint_ended(&mut self, result: std::result::Result<LogPosition, &SaveError>) {
-        if let Err(error) = result {
-            let text = format!("a checkpoint failed, and is tried again: {error}");
-            // One that waits for a partition may do so for hours.
-            if !matches!(error, SaveError::Failed { .. }) || self.0.last_failure().as_ref() != Some(&text) {
-                self.0.report(&NodeReport::failure(text));
-            }
+        let held_for = match result {
+            Err(SaveError::Held { partition, .. }) => Some(*partition),
+            _ => None,
+        };
+        let was_held_for = std::mem::replace(&mut self.0.shared.state.lock().held_for, held_for);
+        // One that waits for a partition may do so for hours.
+        if let Err(error) = result
+            && (held_for.is_none() || held_for != was_held_for)
+        {
+            self.0.report(&NodeReport::failure(format!("a checkpoint failed, and is tried again: {error}")));
         }
     }
 
@@ -268,7 +282,6 @@ mod tests {
     use crate::log::reader::LogChange;
     use crate::planted::assert_found;
     use crate::record_id::Author;
-    use evergraph_graph::id::PartitionId;
     use evergraph_storage::io::clock::SystemClock;
 
     fn monitor() -> (NodeMonitor, Arc<Mutex<Vec<NodeReport>>>) {
@@ -322,13 +335,15 @@ mod tests {
     fn a_checkpoint_that_waits_for_a_partition_is_told_once_and_who_is_left_behind_by_its_number() {
         let (monitor, reports) = monitor();
         let mut listener = monitor.listener();
-        for partition in [3, 3, 3, 4, 4].map(PartitionId) {
-            listener.checkpoint_ended(Err(&SaveError::Failed { partition }));
+        for (bytes, partition) in (0..).zip([3, 3, 3, 4, 4].map(PartitionId)) {
+            let held = SaveError::Held { partition, bytes: bytes << 20, bytes_max: 1792 << 20 };
+            listener.checkpoint_ended(Err(&held));
         }
         listener.left_behind(NodeId(7));
         listener.node_event(NodeEvent::Partition(PartitionEvent::Lost { partition: PartitionId(3) }));
         let told: Vec<String> = reports.lock().iter().map(|report| report.text.clone()).collect();
         assert_eq!(told.len(), 4, "{told:?}");
+        assert!(told[1].contains("3 of at most 1792 MiB"), "{told:?}");
         for (text, said) in
             told.iter().zip(["partition 3", "partition 4", "node 7 is 2 GiB", "partition 3 was out of use"])
         {

@@ -50,6 +50,11 @@ impl PartitionFolders {
         Self { parent }
     }
 
+    /// The folder that they are in.
+    pub(super) fn parent(&self) -> &Path {
+        &self.parent
+    }
+
     /// Where a partition lies.
     pub(super) fn path(&self, partition: PartitionId) -> PathBuf {
         self.parent.join(name(partition))

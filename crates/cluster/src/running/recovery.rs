@@ -12,12 +12,14 @@
 //! A copy is not believed: it says which log it has, and the node reads the log up to there before anybody reads the copy
 //! ([`crate::node::kept_partition`]). So is the state: messages that it has are read again ([`crate::log::reader`]).
 //!
-//! Until it has joined, the node tells others from where on it needs the log ([`crate::copy::fetch`]).
+//! Until it has joined, the node tells others from where on it needs the log ([`crate::copy::fetch`]). And it gives them what it has
+//! itself ([`crate::copy::starting_source`]): nodes may lack something of each other.
 
-use crate::copy::fetch::{Fetch, FetchProgress, Fetched, not_copied};
+use crate::copy::fetch::{Fetch, FetchNews, FetchProgress, Fetched, not_copied};
 use crate::copy::log_probe::LogReach;
-use crate::copy::message::CopySubject;
+use crate::copy::message::{CopyRefusal, CopySubject};
 use crate::copy::received_files::ReceivedFiles;
+use crate::copy::starting_source::StartingSource;
 use crate::digest::DigestWindow;
 use crate::key_hash::graph_salt::GraphSalt;
 use crate::log::reader::{LogReader, ReadError};
@@ -32,6 +34,7 @@ use crate::running::report::NodeReport;
 use crate::transport::interface::Transport;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::PartitionId;
+use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::io::clock::Clock;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::disk::DiskDirectory;
@@ -49,7 +52,7 @@ const STATE_FOLDER: &str = "node_state.copy";
 const STATES_MAX: usize = 3;
 
 /// How often an operator is told how far a copy is.
-const TELL_INTERVAL: Duration = Duration::from_secs(10);
+pub(super) const TELL_INTERVAL: Duration = Duration::from_secs(10);
 
 /// What a start gets from others.
 pub(super) struct Recovery<'a, T> {
@@ -61,7 +64,7 @@ pub(super) struct Recovery<'a, T> {
     pub(super) monitor: &'a NodeMonitor,
     /// How long nothing may come before the node goes on without it.
     pub(super) patience: Duration,
-    pub(super) fetch: Fetch<'a, T>,
+    pub(super) fetch: Fetch<'a, T, StartingSource<MemoryEngine>>,
     /// Nodes that said nothing at all: nobody waits for them again.
     pub(super) silent: BTreeSet<NodeId>,
 }
@@ -70,8 +73,16 @@ pub(super) struct Recovery<'a, T> {
 pub(super) enum CopiedPartition {
     /// The copy of this node is in its place.
     InPlace(NodeId),
-    /// Nobody gave it, and why not.
-    NotCopied(String),
+    /// Nobody gave it.
+    NotCopied(NotCopied),
+}
+
+/// Why nobody gave a partition.
+pub(super) struct NotCopied {
+    /// In words.
+    pub(super) reason: String,
+    /// Whether each of the nodes that serve it lacks it itself.
+    pub(super) is_lost: bool,
 }
 
 /// What the node starts from.
@@ -130,15 +141,10 @@ impl<T: Transport> Recovery<'_, T> {
             let mut files = ReceivedFiles::begin(Arc::clone(&copy))?;
             let mut told = TellTimes::new(self.clock.now());
             let (monitor, clock) = (self.monitor, self.clock);
-            let mut progress =
-                |now: FetchProgress| told.tell(monitor, clock.now(), "what follows from the log", now);
-            let fetched = self.fetch.copy(
-                CopySubject::State,
-                sources.clone(),
-                self.patience,
-                &mut files,
-                &mut progress,
-            )?;
+            let mut tell =
+                |news: FetchNews| told.tell(monitor, clock.now(), "what follows from the log", news);
+            let fetched =
+                self.fetch.copy(CopySubject::State, sources.clone(), self.patience, &mut files, &mut tell)?;
             let source = match fetched {
                 Fetched::GivenUp { reasons, .. } => {
                     why.push_str(&reasons);
@@ -187,8 +193,19 @@ impl<T: Transport> Recovery<'_, T> {
 
     /// The node starts from `state`: others are where that says, and keep the log for it.
     pub(super) fn starts_from(&mut self, state: &ReplicatedState) {
+        let needed_from = LogReader::needed_from(state.certifier().digests());
         self.fetch.set_members(state.tables().members());
-        self.fetch.needs_log_from(LogReader::needed_from(state.certifier().digests()));
+        self.fetch.needs_log_from(needed_from);
+        self.fetch.source_mut().has_state(needed_from);
+    }
+
+    /// Does `work` in a thread of its own, and attends to others meanwhile.
+    pub(super) fn beside<R: Send>(&mut self, work: impl FnOnce() -> R + Send) -> R {
+        std::thread::scope(|scope| {
+            let worker = scope.spawn(work);
+            self.fetch.attend_while(|| !worker.is_finished());
+            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
     }
 
     /// Copies a partition, which nobody has open, from one of `sources`, with everything through `at_least`. `what` is it, for an
@@ -207,9 +224,10 @@ impl<T: Transport> Recovery<'_, T> {
         let answering: Vec<NodeId> =
             sources.iter().copied().filter(|source| !self.silent.contains(source)).collect();
         if answering.is_empty() && !sources.is_empty() {
-            return Ok(CopiedPartition::NotCopied(
-                "the nodes that serve it did not answer when they were asked for another one".to_owned(),
-            ));
+            let reason =
+                "the nodes that serve it did not answer when they were asked for another one".to_owned();
+            let is_lost = self.is_lost(partition, sources, &BTreeSet::new());
+            return Ok(CopiedPartition::NotCopied(NotCopied { reason, is_lost }));
         }
         let copied = self.copy_files(folders, partition, answering, at_least, what);
         let discard = !matches!(copied, Ok(Fetched::Copied(_)));
@@ -223,12 +241,21 @@ impl<T: Transport> Recovery<'_, T> {
                 folders.put_in_place(partition)?;
                 Ok(CopiedPartition::InPlace(progress.source))
             }
-            Fetched::GivenUp { reasons, silent } => {
+            Fetched::GivenUp { reasons, silent, lacking } => {
                 discarded?;
                 self.silent.extend(silent);
-                Ok(CopiedPartition::NotCopied(reasons))
+                let is_lost = self.is_lost(partition, sources, &lacking);
+                Ok(CopiedPartition::NotCopied(NotCopied { reason: reasons, is_lost }))
             }
         }
+    }
+
+    /// Whether each node that serves a partition lacks it: it said so, or it has asked this one for the partition and ended.
+    fn is_lost(&mut self, partition: PartitionId, sources: &[NodeId], lacking: &BTreeSet<NodeId>) -> bool {
+        let askers = self.fetch.source_mut().askers(partition);
+        let lacks =
+            |source| lacking.contains(source) || (askers.contains(source) && self.silent.contains(source));
+        !sources.is_empty() && sources.iter().all(lacks)
     }
 
     fn copy_files(
@@ -243,9 +270,9 @@ impl<T: Transport> Recovery<'_, T> {
         let begun_at = self.clock.now();
         let mut told = TellTimes::new(begun_at);
         let (monitor, clock) = (self.monitor, self.clock);
-        let mut progress = |now: FetchProgress| told.tell(monitor, clock.now(), what, now);
+        let mut tell = |news: FetchNews| told.tell(monitor, clock.now(), what, news);
         let subject = CopySubject::Partition { partition, at_least };
-        let fetched = self.fetch.copy(subject, sources, self.patience, &mut files, &mut progress)?;
+        let fetched = self.fetch.copy(subject, sources, self.patience, &mut files, &mut tell)?;
         if let Fetched::Copied(FetchProgress { source, bytes_done, .. }) = fetched {
             let seconds = self.clock.now().saturating_sub(begun_at).as_secs_f64();
             self.monitor.report(&NodeReport::notice(format!(
@@ -262,25 +289,43 @@ impl<T: Transport> Recovery<'_, T> {
 struct TellTimes {
     tells_at: Duration,
     source: Option<NodeId>,
+    /// Who is waited for, and why.
+    waits: Option<(NodeId, CopyRefusal)>,
 }
 
 impl TellTimes {
     fn new(now: Duration) -> Self {
-        Self { tells_at: now.saturating_add(TELL_INTERVAL), source: None }
+        Self { tells_at: now.saturating_add(TELL_INTERVAL), source: None, waits: None }
     }
 
-    fn tell(&mut self, monitor: &NodeMonitor, now: Duration, what: &str, progress: FetchProgress) {
-        let FetchProgress { source, bytes_done, bytes_total } = progress;
-        if self.source.replace(source) != Some(source) {
-            monitor.report(&NodeReport::notice(format!("copies {what} from node {}", source.0)));
-        } else if now >= self.tells_at {
-            self.tells_at = now.saturating_add(TELL_INTERVAL);
-            monitor.report(&NodeReport::notice(format!(
-                "copies {what} from node {}: {:.1} of at most {:.1} MiB",
-                source.0,
-                mebibytes(bytes_done),
-                mebibytes(bytes_total)
-            )));
+    fn tell(&mut self, monitor: &NodeMonitor, now: Duration, what: &str, news: FetchNews) {
+        let is_due = now >= self.tells_at;
+        match news {
+            FetchNews::Copies(FetchProgress { source, bytes_done, bytes_total }) => {
+                self.waits = None;
+                if self.source.replace(source) != Some(source) {
+                    monitor.report(&NodeReport::progress(format!("copies {what} from node {}", source.0)));
+                } else if is_due {
+                    self.tells_at = now.saturating_add(TELL_INTERVAL);
+                    monitor.report(&NodeReport::progress(format!(
+                        "copies {what} from node {}: {:.1} of at most {:.1} MiB",
+                        source.0,
+                        mebibytes(bytes_done),
+                        mebibytes(bytes_total)
+                    )));
+                }
+            }
+            FetchNews::Waits { source, reason } => {
+                self.source = None;
+                let waits = Some((source, reason));
+                if is_due || self.waits.is_none() {
+                    self.tells_at = now.saturating_add(TELL_INTERVAL);
+                    let reason = waits.as_ref().map_or_else(String::new, |(_, reason)| reason.to_string());
+                    let text = format!("{what} is not copied yet from node {}: {reason}", source.0);
+                    monitor.report(&NodeReport::progress(text));
+                }
+                self.waits = waits;
+            }
         }
     }
 }

@@ -15,6 +15,8 @@ pub struct NodeReport {
 /// How bad something is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum ReportSeverity {
+    /// Something that takes long goes on: a start may take as long as it says so.
+    Progress,
     /// All is as it should be.
     Notice,
     /// It may pass by itself.
@@ -27,6 +29,10 @@ pub enum ReportSeverity {
 pub type OnReport = Arc<dyn Fn(&NodeReport) + Send + Sync>;
 
 impl NodeReport {
+    pub(super) fn progress(text: impl fmt::Display) -> Self {
+        Self { severity: ReportSeverity::Progress, text: text.to_string() }
+    }
+
     pub(super) fn notice(text: impl fmt::Display) -> Self {
         Self { severity: ReportSeverity::Notice, text: text.to_string() }
     }

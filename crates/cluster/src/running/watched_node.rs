@@ -102,3 +102,69 @@ impl<N> fmt::Debug for WatchedNode<N> {
         self.coordinator.fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::pin_waits::{LimitedAsker, PinWaits};
+    use crate::node::node_error::NodeError;
+    use evergraph_graph::error::{Error, ErrorKind};
+    use evergraph_graph::travel::{TravelProgram, TravelRun, TravelStart};
+
+    /// Answers each message with itself, twice, and runs no program.
+    struct EchoAsker;
+
+    impl PartitionAsker for EchoAsker {
+        fn ask(&self, messages: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>> {
+            match messages.is_empty() {
+                true => Err(Error::new(ErrorKind::Io, "nothing is asked")),
+                false => Ok(messages.into_iter().map(|(_, asked)| asked.repeat(2)).collect()),
+            }
+        }
+
+        fn travels(&self) -> Option<Arc<dyn Travels>> {
+            Some(Arc::new(RefusingTravels))
+        }
+    }
+
+    struct RefusingTravels;
+
+    impl Travels for RefusingTravels {
+        fn begin(&self, program: TravelProgram) -> Result<Box<dyn TravelRun>> {
+            Err(Error::invalid(format!("of {} stages", program.stages)))
+        }
+    }
+
+    fn watched() -> (WatchedAsker, NodeMonitor) {
+        let monitor = NodeMonitor::new(None);
+        (WatchedAsker { asker: Arc::new(EchoAsker), monitor: monitor.clone() }, monitor)
+    }
+
+    /// A query whose asker forgets that stages travel is right, and slow: no other test finds it.
+    #[test]
+    fn whatever_wraps_an_asker_hands_on_all_of_it() {
+        let (watched, _) = watched();
+        let (watched, of_wrapper): (Arc<dyn PartitionAsker>, Arc<dyn PartitionAsker>) = (
+            Arc::new(watched),
+            Arc::new(LimitedAsker::new(Arc::new(EchoAsker), Arc::new(PinWaits::default()))),
+        );
+        for asker in [watched, of_wrapper] {
+            let messages = vec![(PartitionId(1), vec![7]), (PartitionId(0), vec![8, 9])];
+            assert_eq!(asker.ask(messages).unwrap(), [vec![7, 7], vec![8, 9, 8, 9]]);
+            let travels = asker.travels().expect("its queries travel");
+            let (stages, start, time) = (3, TravelStart::Everywhere, Duration::MAX);
+            let program = TravelProgram { bytes: Vec::new(), stages, start, memory_bytes: 0, time };
+            let refused = travels.begin(program).err().map(|error| error.to_string());
+            assert_eq!(refused.as_deref(), Some("of 3 stages"));
+        }
+    }
+
+    #[test]
+    fn an_asker_of_a_node_that_has_stopped_says_why() {
+        let (watched, monitor) = watched();
+        assert_eq!(watched.ask(Vec::new()).unwrap_err().to_string(), "nothing is asked");
+        monitor.listener().stopped(NodeError::Left);
+        let error = watched.ask(Vec::new()).unwrap_err().to_string();
+        assert!(error.contains("no member"), "{error}");
+    }
+}

@@ -16,7 +16,7 @@
 use crate::certification::outcome::{CancelAnswer, Outcome, PayloadProblem, Refusal};
 use crate::key_hash::graph_salt::GraphSalt;
 use crate::log::packer::PushError;
-use crate::node::node_loop::NodePushError;
+use crate::node::node_error::NodePushError;
 use crate::node::node_thread::{CallError, NodeHandle};
 use crate::node::owned_node::{CoordinatingNode, DecisionCallback};
 use crate::node::replicated_state::{AppliedRecord, RecordResult};

@@ -1,10 +1,11 @@
 //! Asked travel: one query at the node that asked: first rows out, results in, and what it has failed by.
 
 use crate::record_id::{Author, NodeId};
-use crate::travel::journey::{Outgoing, RowsPlace, SentRows};
-use crate::travel::message::{BeginTravel, TravelFailure, TravelMessage, TravelRows};
+use crate::travel::held_rows::HeldRows;
+use crate::travel::message::{BeginTravel, Outgoing, TravelFailure, TravelMessage, TravelRows};
+use crate::travel::sent_rows::{RowsPlace, SentRows};
 use crate::travel::stage_inbound::StageInbound;
-use evergraph_graph::byte_size::ByteSize;
+use evergraph_graph::budget::Budget;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::travel::{EncodedRows, PlaceMeasures, StageMeasure};
 use std::collections::VecDeque;
@@ -22,9 +23,9 @@ pub struct AskedTravel {
     ends_at: Duration,
     sent: SentRows,
     results: StageInbound,
-    waiting: VecDeque<Vec<u8>>,
-    /// Bytes of results that wait, and of first rows that are kept.
-    bytes: u64,
+    waiting: VecDeque<Arc<TravelRows>>,
+    /// Results that wait, and first rows that are kept.
+    held: HeldRows,
     measures: Vec<Vec<StageMeasure>>,
     failure: Option<TravelFailure>,
     want_at: Duration,
@@ -43,7 +44,7 @@ impl AskedTravel {
             sent: SentRows::default(),
             results: StageInbound::new(places),
             waiting: VecDeque::new(),
-            bytes: 0,
+            held: HeldRows::new(begin.memory_bytes),
             measures: vec![Vec::new(); places],
             failure: None,
             want_at: now.saturating_add(want_after),
@@ -71,9 +72,11 @@ impl AskedTravel {
         self.failure.as_ref()
     }
 
-    /// It has failed. The first reason counts.
+    /// It has failed. The first reason counts, and nobody takes results any more.
     pub fn fail(&mut self, failure: TravelFailure) {
         self.failure.get_or_insert(failure);
+        let dropped = std::mem::take(&mut self.waiting);
+        self.held.give_back(dropped.iter().map(|rows| rows.rows.len() as u64).sum());
     }
 
     /// Whether all results have come.
@@ -85,8 +88,8 @@ impl AskedTravel {
     /// The next results that have come.
     pub fn next_results(&mut self) -> Option<Vec<u8>> {
         let results = self.waiting.pop_front()?;
-        self.bytes -= results.len() as u64;
-        Some(results)
+        self.held.give_back(results.rows.len() as u64);
+        Some(Arc::unwrap_or_clone(results).rows)
     }
 
     /// What each place did.
@@ -97,8 +100,14 @@ impl AskedTravel {
         measures.collect()
     }
 
-    /// Sends first rows to a place, or says that no more follow.
-    pub fn send(&mut self, place: u16, rows: EncodedRows, is_last: bool) -> Option<Outgoing> {
+    /// Sends first rows to a place, or says that no more follow. They are kept in memory of `budget`.
+    pub fn send(
+        &mut self,
+        place: u16,
+        rows: EncodedRows,
+        is_last: bool,
+        budget: &dyn Budget,
+    ) -> Option<Outgoing> {
         let node = self.begin.places.get(usize::from(place))?.node;
         let at = RowsPlace::At(place);
         let message = Arc::new(TravelRows {
@@ -111,55 +120,70 @@ impl AskedTravel {
             measures: Vec::new(),
             rows: rows.bytes,
         });
-        self.sent.keep(at, Arc::clone(&message));
-        self.hold(message.rows.len() as u64);
-        Some((node, TravelMessage::Rows((*message).clone())))
-    }
-
-    fn hold(&mut self, bytes: u64) {
-        self.bytes += bytes;
-        if self.bytes > self.begin.memory_bytes {
-            let text = format!(
-                "rows of the query that travel between nodes need more than its {} of memory: narrow it, or raise the limit",
-                ByteSize(self.begin.memory_bytes)
-            );
-            self.fail(TravelFailure { kind: ErrorKind::Limit, text });
+        if let Err(error) = self.held.take(message.rows.len() as u64, budget) {
+            self.fail(error.into());
+            return None;
         }
+        self.sent.keep(at, Arc::clone(&message));
+        Some((node, TravelMessage::Rows(message)))
     }
 
-    /// Results came from a node.
-    pub fn take(&mut self, now: Duration, from: NodeId, rows: TravelRows) {
+    /// Results came from a node. They wait in memory of `budget`.
+    pub fn take(&mut self, now: Duration, from: NodeId, rows: Arc<TravelRows>, budget: &dyn Budget) {
         let author = Author { node: from, incarnation: rows.incarnation };
         let place = self.begin.places.iter().position(|place| *place == author);
         let Some(place) = place.filter(|_| rows.stage == self.begin.stages) else { return };
+        // Nobody takes them any more.
+        if self.failure.is_some() {
+            return;
+        }
         if !self.results.take(place, rows.number, rows.is_last) {
             return;
         }
         self.want_wait = self.want_after;
         self.want_at = now.saturating_add(self.want_wait);
         if rows.is_last {
-            self.bytes -= self.sent.forget(place as u16, u16::MAX);
-            self.measures[place] = rows.measures;
+            self.held.give_back(self.sent.forget(place as u16, u16::MAX));
+            self.measures[place].clone_from(&rows.measures);
         }
-        if rows.count > 0 {
-            self.hold(rows.rows.len() as u64);
-            self.waiting.push_back(rows.rows);
+        if rows.count == 0 {
+            return;
         }
-    }
-
-    /// A node says that it cannot go on.
-    pub fn failed(&mut self, from: NodeId, failure: TravelFailure) {
-        if self.begin.places.iter().any(|place| place.node == from) && !self.is_complete() {
-            self.fail(failure);
+        match self.held.take(rows.rows.len() as u64, budget) {
+            Ok(()) => self.waiting.push_back(rows),
+            Err(error) => self.fail(error.into()),
         }
     }
 
-    /// The node `from` wants first rows again.
-    pub fn wanted(&self, from: NodeId, stage: u16, number: u32, out: &mut Vec<Outgoing>) {
+    /// A node keeps more results than it has sent again: they are wanted at once.
+    pub fn more(&mut self, now: Duration, stage: u16) {
+        if stage == self.begin.stages {
+            self.want_at = now;
+        }
+    }
+
+    /// A node says at `now` that it cannot go on.
+    pub fn failed(&mut self, now: Duration, from: NodeId, failure: TravelFailure) {
+        if !self.begin.places.iter().any(|place| place.node == from) || self.is_complete() {
+            return;
+        }
+        // It knows how much of the time was left when it began, and no more.
+        let is_late = self.ends_at <= now;
+        self.fail(if is_late { TravelFailure::time_over(self.begin.patience) } else { failure });
+    }
+
+    /// The node `from` wants first rows again. It is sent `bytes_max` of them at once.
+    pub fn wanted(
+        &self,
+        from: NodeId,
+        (stage, number): (u16, u32),
+        bytes_max: usize,
+        out: &mut Vec<Outgoing>,
+    ) {
         let place = self.begin.places.iter().position(|place| place.node == from);
         if let (Some(place), 0) = (place, stage) {
-            let again = self.sent.wanted(0, RowsPlace::At(place as u16), number).iter();
-            out.extend(again.map(|rows| (from, TravelMessage::Rows((**rows).clone()))));
+            let rows = (self.begin.id, 0, RowsPlace::At(place as u16), number);
+            self.sent.send_again(from, rows, bytes_max, out);
         }
     }
 
@@ -193,8 +217,7 @@ impl AskedTravel {
             return;
         }
         if self.ends_at <= now {
-            let text = "the time of the query is over".to_owned();
-            return self.fail(TravelFailure { kind: ErrorKind::Busy, text });
+            return self.fail(TravelFailure::time_over(self.begin.patience));
         }
         let missing: Vec<_> = self.results.missing().collect();
         let silent = missing.iter().map(|(place, _)| self.begin.places[*place].node).find(|node| {
@@ -229,5 +252,113 @@ impl fmt::Debug for AskedTravel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("AskedTravel");
         out.field("id", &self.begin.id).field("failure", &self.failure).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::digest::SeenLog;
+    use crate::travel::message::TravelId;
+    use evergraph_graph::partition::PartitionCount;
+    use evergraph_graph::travel::{Routes, TravelStart};
+    use evergraph_storage::memory_budget::MemoryBudget;
+
+    const MIB: u64 = 1 << 20;
+    const NOW: Duration = Duration::from_secs(1);
+
+    fn author(node: u16) -> Author {
+        Author { node: NodeId(node), incarnation: 7 }
+    }
+
+    /// A query of one stage that two nodes run.
+    fn asked(memory_bytes: u64) -> AskedTravel {
+        let routes = Routes::new(PartitionCount::new(2).unwrap(), 2, vec![0, 1]).unwrap();
+        let begin = BeginTravel {
+            id: TravelId { asker: author(1), number: 3 },
+            at: SeenLog::START,
+            patience: Duration::from_secs(60),
+            memory_bytes,
+            start: TravelStart::Everywhere,
+            stages: 1,
+            places: vec![author(1), author(2)],
+            routes: Arc::new(routes),
+            program: Vec::new(),
+        };
+        AskedTravel::new(NOW, Arc::new(begin), Duration::from_millis(200))
+    }
+
+    fn results(asked: &AskedTravel, number: u32, bytes: u64) -> Arc<TravelRows> {
+        Arc::new(TravelRows {
+            id: asked.begun().id,
+            incarnation: 7,
+            stage: 1,
+            number,
+            is_last: false,
+            count: 1,
+            measures: Vec::new(),
+            rows: vec![number as u8; bytes as usize],
+        })
+    }
+
+    #[test]
+    fn results_that_wait_are_reserved_and_refused_where_the_node_has_no_memory() {
+        let budget = MemoryBudget::new(8 * MIB);
+        let mut query = asked(1 << 40);
+        for number in 0..2 {
+            let results = results(&query, number, 3 * MIB);
+            query.take(NOW, NodeId(2), Arc::clone(&results), &budget);
+            query.take(NOW, NodeId(2), results, &budget);
+        }
+        assert_eq!(budget.used_bytes(), 6 * MIB, "a double is not kept");
+        assert_eq!(query.next_results().unwrap(), vec![0; 3 << 20]);
+        assert_eq!(budget.used_bytes(), 3 * MIB, "what was fetched waits no longer");
+        query.take(NOW, NodeId(1), results(&query, 0, 6 * MIB), &budget);
+        let error = query.error().unwrap();
+        let text = error.to_string();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        assert!(
+            text.contains("6.0 MiB for rows of queries that travel exceeds the memory budget of 8.0 MiB"),
+            "{text}"
+        );
+        assert!(text.contains("a larger budget"), "{text}");
+        assert_eq!((budget.used_bytes(), query.next_results()), (0, None), "nobody fetches the others");
+        query.take(NOW, NodeId(2), results(&query, 2, 1), &budget);
+        assert_eq!(budget.used_bytes(), 0);
+    }
+
+    #[test]
+    fn results_that_wait_take_no_more_than_the_querys_memory() {
+        let budget = MemoryBudget::new(u64::MAX);
+        let mut query = asked(10);
+        query.take(NOW, NodeId(2), results(&query, 0, 11), &budget);
+        let error = query.error().unwrap();
+        assert!(
+            error.kind() == ErrorKind::Limit && error.to_string().contains("10 bytes of memory"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn results_that_are_kept_for_it_are_wanted_at_once() {
+        let budget = MemoryBudget::new(u64::MAX);
+        let (mut query, mut out) = (asked(1 << 20), Vec::new());
+        query.take(NOW, NodeId(2), results(&query, 0, 5), &budget);
+        let hears = |_: NodeId| NOW;
+        query.want(NOW, Duration::from_secs(9), hears, &mut out);
+        assert!(out.is_empty(), "they may be on their way");
+        query.more(NOW, 0);
+        query.want(NOW, Duration::from_secs(9), hears, &mut out);
+        assert!(out.is_empty(), "rows of another stage");
+        query.more(NOW, 1);
+        query.want(NOW, Duration::from_secs(9), hears, &mut out);
+        let wanted: Vec<_> = out
+            .iter()
+            .filter_map(|(to, message)| match message {
+                TravelMessage::Want { stage: 1, from, .. } => Some((to.0, *from)),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(wanted, [(1, 0), (2, 1)]);
     }
 }

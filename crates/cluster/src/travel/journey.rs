@@ -1,37 +1,34 @@
 //! Journey: one query at one node that runs its stages.
 //!
 //! ```text
-//! Rows ──> new? room? ──> waiting ──> worker: take ──> rows by place ──> kept until the receiver has them, and sent
+//! Rows ──> new? room? ──> waiting ──> worker: take, in pieces ──> rows by place ──> kept until the receiver has them, and sent
 //!                                        └── all of stage n have come and were taken ──> worker: end of stage n
 //! ```
 //!
-//! A worker has the runner while it runs: nobody else runs the query then, and nobody waits for it.
+//! A worker has the runner while it runs: nobody else runs the query then, and nobody waits for it. A runner that pauses comes back
+//! and waits for its turn, so that a long stage leaves its worker to other queries.
 
 use crate::node::readers::OpenReader;
 use crate::record_id::{Author, NodeId};
 use crate::remote::question::CONTENT_BYTES_MAX;
-use crate::travel::message::{ASKED_STAGE, BeginTravel, TravelMessage, TravelRows};
+use crate::travel::held_rows::HeldRows;
+use crate::travel::message::{ASKED_STAGE, BeginTravel, Outgoing, TravelMessage, TravelRows};
 use crate::travel::own_view::StageView;
+use crate::travel::sent_rows::{RowsPlace, SentRows};
 use crate::travel::stage_inbound::StageInbound;
-use evergraph_graph::budget::{Budget, Reservation};
+use evergraph_graph::budget::Budget;
 use evergraph_graph::byte_size::ByteSize;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::stage_programs::{StageLimits, StagePrograms, StageRunner};
+use evergraph_graph::stage_programs::{StageLimits, StagePrograms, StageProgress, StageRunner};
 use evergraph_graph::travel::{EncodedRows, RowsTarget, StageMeasure, TravelStart};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A message for a node.
-pub type Outgoing = (NodeId, TravelMessage);
-
 /// How often at most somebody is asked for what is missing.
 const WANT_WAIT_MAX: Duration = Duration::from_secs(2);
-
-/// Memory of rows is taken from the node's in pieces of so many bytes.
-const PIECE_BYTES: u64 = 1 << 20;
 
 /// A query at this node.
 pub struct Journey {
@@ -42,19 +39,20 @@ pub struct Journey {
     /// Set when it ends.
     cancel: CancelFlag,
     runner: RunnerState,
+    /// What the runner has paused with.
+    paused: Option<StageInput>,
     inbound: Vec<StageInbound>,
-    waiting: VecDeque<(u16, TravelRows)>,
+    waiting: VecDeque<Arc<TravelRows>>,
     /// The stage that ends next.
     stage: u16,
     sent: SentRows,
-    /// Bytes of rows that wait, and of those that are kept.
-    bytes: u64,
-    reserved: Vec<Reservation>,
+    /// Rows that wait, and those that are kept.
+    held: HeldRows,
     /// The most bytes of rows that wait.
     inbound_bytes_max: usize,
     inbound_bytes: usize,
-    /// Whether a message was dropped that had no room.
-    has_dropped: bool,
+    /// Whether more is known to be kept for this node: it had no room, or was not sent again yet.
+    has_more: bool,
     measures: Vec<StageMeasure>,
     want_at: Duration,
     want_wait: Duration,
@@ -83,66 +81,46 @@ enum RunnerState {
 pub enum StageWork {
     /// Opens the graph and the program.
     Open,
-    /// Takes rows of a stage.
-    Take(Box<Running>, u16, TravelRows),
-    /// Ends a stage.
-    End(Box<Running>, u16),
+    /// Runs a stage.
+    Run(Box<Running>, StageStep),
 }
 
-/// Messages that were sent, by the stage that takes them and the place: their receivers may want them again.
-#[derive(Default)]
-pub(super) struct SentRows(BTreeMap<(u16, RowsPlace), Vec<Arc<TravelRows>>>);
-
-/// Where rows of a message go.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum RowsPlace {
-    At(u16),
-    Asker,
+/// What a stage does next.
+pub enum StageStep {
+    /// Takes rows.
+    Take(Arc<TravelRows>),
+    /// Ends.
+    End(u16),
+    /// Goes on where it has paused.
+    GoOn(StageInput),
 }
 
-impl From<RowsTarget> for RowsPlace {
-    fn from(target: RowsTarget) -> Self {
-        match target {
-            RowsTarget::Place(place) => Self::At(place),
-            RowsTarget::Asker => Self::Asker,
+/// What a stage works on: rows, or its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StageInput {
+    /// Which stage.
+    pub stage: u16,
+    /// Whether it ends with that.
+    pub is_end: bool,
+}
+
+impl StageStep {
+    /// What it works on.
+    #[must_use]
+    pub fn input(&self) -> StageInput {
+        match self {
+            Self::Take(rows) => StageInput { stage: rows.stage, is_end: false },
+            Self::End(stage) => StageInput { stage: *stage, is_end: true },
+            Self::GoOn(input) => *input,
         }
-    }
-}
-
-impl SentRows {
-    /// The number of the next message.
-    pub(super) fn next_number(&self, stage: u16, place: RowsPlace) -> u32 {
-        self.0.get(&(stage, place)).map_or(0, |sent| sent.len() as u32)
-    }
-
-    pub(super) fn keep(&mut self, place: RowsPlace, rows: Arc<TravelRows>) {
-        self.0.entry((rows.stage, place)).or_default().push(rows);
-    }
-
-    /// Those from a number on.
-    pub(super) fn wanted(&self, stage: u16, place: RowsPlace, from: u32) -> &[Arc<TravelRows>] {
-        let sent = self.0.get(&(stage, place)).map_or(&[][..], Vec::as_slice);
-        sent.get(from as usize..).unwrap_or(&[])
-    }
-
-    /// A place has all rows of the stages before `stage`. The bytes that are kept no more.
-    pub(super) fn forget(&mut self, place: u16, stage: u16) -> u64 {
-        let mut bytes = 0;
-        self.0.retain(|(of_stage, of_place), sent| {
-            let is_known = *of_stage < stage && *of_place == RowsPlace::At(place);
-            if is_known {
-                bytes += sent.iter().map(|rows| rows.rows.len() as u64).sum::<u64>();
-            }
-            !is_known
-        });
-        bytes
     }
 }
 
 /// How much one query may hold and how it waits.
 #[derive(Clone, Copy, Debug)]
 pub struct JourneyLimits {
-    /// The most bytes of rows that wait; a message that has no room is dropped, and wanted later.
+    /// The most bytes of rows that wait; a message that has no room is dropped, and wanted later. So many are sent again at
+    /// once, too.
     pub inbound_bytes_max: usize,
     /// How long it waits before it asks for what is missing.
     pub want_after: Duration,
@@ -167,20 +145,20 @@ impl Journey {
         let ends_at = now.saturating_add(begin.patience);
         let measures = vec![StageMeasure::default(); usize::from(begin.stages)];
         Self {
+            held: HeldRows::new(begin.memory_bytes),
             begin,
             place,
             ends_at,
             cancel: CancelFlag::default(),
             runner: RunnerState::Unopened,
+            paused: None,
             inbound,
             waiting: VecDeque::new(),
             stage: 0,
             sent: SentRows::default(),
-            bytes: 0,
-            reserved: Vec::new(),
             inbound_bytes_max: limits.inbound_bytes_max,
             inbound_bytes: 0,
-            has_dropped: false,
+            has_more: false,
             measures,
             want_at: now.saturating_add(limits.want_after),
             want_wait: limits.want_after,
@@ -226,49 +204,43 @@ impl Journey {
     ///
     /// # Errors
     /// `limit` if they are more than the query may hold here.
-    pub fn take(&mut self, now: Duration, from: NodeId, rows: TravelRows, budget: &dyn Budget) -> Result<()> {
+    pub fn take(
+        &mut self,
+        now: Duration,
+        from: NodeId,
+        rows: Arc<TravelRows>,
+        budget: &dyn Budget,
+    ) -> Result<()> {
+        // What goes from here to here always has room: nobody sends it again.
+        let bytes_max =
+            if from == self.own().node && rows.stage > 0 { usize::MAX } else { self.inbound_bytes_max };
         let Some(sender) = self.sender(from, &rows) else { return Ok(()) };
         let Some(stage) = self.inbound.get_mut(usize::from(rows.stage)) else { return Ok(()) };
         if !stage.is_new(sender, rows.number) {
             return Ok(());
         }
         let bytes = rows.rows.len();
-        if self.inbound_bytes + bytes > self.inbound_bytes_max && !self.waiting.is_empty() {
-            self.has_dropped = true;
+        if self.inbound_bytes + bytes > bytes_max && !self.waiting.is_empty() {
+            self.has_more = true;
             return Ok(());
         }
         stage.take(sender, rows.number, rows.is_last);
         if rows.is_last && rows.stage > 0 {
             // The sender ended the stage before, so that it has all rows for that.
-            let forgotten = self.sent.forget(sender as u16, rows.stage);
-            self.bytes -= forgotten;
+            self.held.give_back(self.sent.forget(sender as u16, rows.stage));
         }
         self.has_news(now);
         if rows.count > 0 {
+            self.held.take(bytes as u64, budget)?;
             self.inbound_bytes += bytes;
-            self.hold(bytes as u64, budget)?;
-            self.waiting.push_back((rows.stage, rows));
+            self.waiting.push_back(rows);
         }
         Ok(())
     }
 
-    /// Counts bytes that are kept.
-    fn hold(&mut self, bytes: u64, budget: &dyn Budget) -> Result<()> {
-        self.bytes += bytes;
-        if self.bytes > self.begin.memory_bytes {
-            let text = format!(
-                "rows of the query that travel between nodes need more than its {} of memory on a node: narrow it, or raise the \
-                 limit",
-                ByteSize(self.begin.memory_bytes)
-            );
-            return Err(Error::new(ErrorKind::Limit, text));
-        }
-        let reserved: u64 = self.reserved.iter().map(Reservation::bytes).sum();
-        if self.bytes > reserved {
-            let piece = (self.bytes - reserved).max(PIECE_BYTES);
-            self.reserved.push(budget.reserve("rows of queries that travel", piece)?);
-        }
-        Ok(())
+    /// A sender of this stage keeps more than it has sent again.
+    pub fn more(&mut self, stage: u16) {
+        self.has_more |= stage == self.stage;
     }
 
     fn has_news(&mut self, now: Duration) {
@@ -295,15 +267,18 @@ impl Journey {
     }
 
     fn next_of(&mut self, running: Box<Running>) -> std::result::Result<StageWork, Box<Running>> {
-        let is_complete = self.inbound.get(usize::from(self.stage)).is_some_and(StageInbound::is_complete);
-        if is_complete && !self.waiting.iter().any(|(stage, _)| *stage == self.stage) {
-            return Ok(StageWork::End(running, self.stage));
+        if let Some(input) = self.paused.take() {
+            return Ok(StageWork::Run(running, StageStep::GoOn(input)));
         }
-        let Some((stage, rows)) = self.waiting.pop_front() else { return Err(running) };
+        let is_complete = self.inbound.get(usize::from(self.stage)).is_some_and(StageInbound::is_complete);
+        if is_complete && !self.waiting.iter().any(|rows| rows.stage == self.stage) {
+            return Ok(StageWork::Run(running, StageStep::End(self.stage)));
+        }
+        let Some(rows) = self.waiting.pop_front() else { return Err(running) };
         self.inbound_bytes -= rows.rows.len();
-        self.bytes -= rows.rows.len() as u64;
-        self.measures[usize::from(stage)].rows += u64::from(rows.count);
-        Ok(StageWork::Take(running, stage, rows))
+        self.held.give_back(rows.rows.len() as u64);
+        self.measures[usize::from(rows.stage)].rows += u64::from(rows.count);
+        Ok(StageWork::Run(running, StageStep::Take(rows)))
     }
 
     /// Whether a worker has something to do.
@@ -313,7 +288,8 @@ impl Journey {
             RunnerState::Busy => false,
             RunnerState::Unopened => true,
             RunnerState::Idle(_) => {
-                !self.waiting.is_empty()
+                self.paused.is_some()
+                    || !self.waiting.is_empty()
                     || self.inbound.get(usize::from(self.stage)).is_some_and(StageInbound::is_complete)
             }
         }
@@ -335,14 +311,22 @@ impl Journey {
         Ok(runner)
     }
 
-    /// A worker is through with what it did, which took so long; if that was the end of a stage, with this one.
-    pub fn worked(&mut self, now: Duration, running: Box<Running>, stage: u16, took: Duration, is_end: bool) {
+    /// A worker has run a stage for so long, and this is how far it came with its input.
+    pub fn worked(
+        &mut self,
+        now: Duration,
+        running: Box<Running>,
+        (input, progress): (StageInput, StageProgress),
+        took: Duration,
+    ) {
         self.runner = RunnerState::Idle(running);
-        if let Some(measure) = self.measures.get_mut(usize::from(stage)) {
+        if let Some(measure) = self.measures.get_mut(usize::from(input.stage)) {
             measure.time += took;
         }
-        if is_end {
-            self.stage = stage + 1;
+        match progress {
+            StageProgress::Paused => self.paused = Some(input),
+            StageProgress::Done if input.is_end => self.stage = input.stage + 1,
+            StageProgress::Done => {}
         }
         self.has_news(now);
     }
@@ -388,12 +372,16 @@ impl Journey {
             to.ok_or_else(|| Error::invalid(format!("rows of stage {stage} go to no place {target:?}")))?;
         if to == own.node && !is_result {
             // Its number counts, and nobody wants it again.
-            let empty = TravelRows { rows: Vec::new(), ..(*message).clone() };
-            self.sent.keep(place, Arc::new(empty));
-            self.take_own(now, Arc::unwrap_or_clone(message), budget)?;
+            self.sent.keep(place, Arc::new(message.without_rows()));
+            self.take(now, own.node, message, budget)?;
             return Ok(None);
         }
-        if to != own.node && message.rows.len() > CONTENT_BYTES_MAX {
+        if to == own.node {
+            // So are results for whoever asked here.
+            self.sent.keep(place, Arc::new(message.without_rows()));
+            return Ok(Some((to, TravelMessage::Rows(message))));
+        }
+        if message.rows.len() > CONTENT_BYTES_MAX {
             let text = format!(
                 "a row of the query takes {} and cannot go to another node: at most {} can",
                 ByteSize(message.rows.len() as u64),
@@ -401,23 +389,13 @@ impl Journey {
             );
             return Err(Error::new(ErrorKind::Limit, text));
         }
-        self.hold(message.rows.len() as u64, budget)?;
-        if to != own.node {
-            let measure = &mut self.measures[usize::from(stage)];
-            measure.sent_rows += u64::from(message.count);
-            measure.sent_bytes += message.rows.len() as u64;
-            measure.sent_messages += 1;
-        }
+        self.held.take(message.rows.len() as u64, budget)?;
+        let measure = &mut self.measures[usize::from(stage)];
+        measure.sent_rows += u64::from(message.count);
+        measure.sent_bytes += message.rows.len() as u64;
+        measure.sent_messages += 1;
         self.sent.keep(place, Arc::clone(&message));
-        Ok(Some((to, TravelMessage::Rows(Arc::unwrap_or_clone(message)))))
-    }
-
-    /// Rows from here for here: they always have room, since nobody sends them again.
-    fn take_own(&mut self, now: Duration, rows: TravelRows, budget: &dyn Budget) -> Result<()> {
-        let most = std::mem::replace(&mut self.inbound_bytes_max, usize::MAX);
-        let taken = self.take(now, self.own().node, rows, budget);
-        self.inbound_bytes_max = most;
-        taken
+        Ok(Some((to, TravelMessage::Rows(message))))
     }
 
     /// What was done so far, with what is sent now.
@@ -441,7 +419,7 @@ impl Journey {
         }
     }
 
-    /// The node `from` wants rows of a stage again.
+    /// The node `from` wants rows of a stage again. It is sent as much as it has room for, if it has as much as this one.
     pub fn wanted(&self, from: NodeId, stage: u16, number: u32, out: &mut Vec<Outgoing>) {
         let place = match stage == self.begin.stages {
             true if from == self.begin.id.asker.node => Some(RowsPlace::Asker),
@@ -452,8 +430,8 @@ impl Journey {
             }
         };
         let Some(place) = place else { return };
-        let again = self.sent.wanted(stage, place, number).iter();
-        out.extend(again.map(|rows| (from, TravelMessage::Rows((**rows).clone()))));
+        let rows = (self.begin.id, stage, place, number);
+        self.sent.send_again(from, rows, self.inbound_bytes_max, out);
     }
 
     /// Asks for what is missing, if that is due at `now`.
@@ -463,8 +441,8 @@ impl Journey {
             self.has_news(now);
             return;
         }
-        let is_due = self.want_at <= now || std::mem::take(&mut self.has_dropped);
-        if !is_due {
+        let has_more = std::mem::take(&mut self.has_more);
+        if self.want_at > now && !has_more {
             return;
         }
         self.want_wait = (self.want_wait * 2).min(WANT_WAIT_MAX);
@@ -485,7 +463,7 @@ impl fmt::Debug for Journey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("Journey");
         out.field("id", &self.begin.id).field("stage", &self.stage).field("waiting", &self.waiting.len());
-        out.field("bytes", &self.bytes).finish_non_exhaustive()
+        out.field("bytes", &self.held.bytes()).finish_non_exhaustive()
     }
 }
 

@@ -10,11 +10,12 @@
 //! 3 want     id, stage:varint, from number:varint
 //! 4 failed   id, kind:u8, length:varint UTF-8
 //! 5 end      id
+//! 6 more     id, stage:varint, from number:varint
 //! ```
 
 use crate::digest::{SeenLog, put_seen, take_seen};
 use crate::record::body::{put_author, take_author};
-use crate::record_id::Author;
+use crate::record_id::{Author, NodeId};
 use crate::remote::question::CONTENT_BYTES_MAX;
 use evergraph_graph::bytes::{Decoded, Reader, put_bytes, put_varint};
 use evergraph_graph::error::{Error, ErrorKind};
@@ -43,8 +44,8 @@ pub struct TravelId {
 pub enum TravelMessage {
     /// A query begins.
     Begin(Arc<BeginTravel>),
-    /// Rows for a stage, or results.
-    Rows(TravelRows),
+    /// Rows for a stage, or results. Whoever keeps them to send them again shares them.
+    Rows(Arc<TravelRows>),
     /// The receiver of rows misses those from a number on.
     Want {
         /// Of which query.
@@ -52,6 +53,15 @@ pub enum TravelMessage {
         /// For which stage; [`ASKED_STAGE`] of whoever has all, and asks whether the query still runs.
         stage: u16,
         /// The first number that has not come.
+        from: u32,
+    },
+    /// What was wanted is more than is sent at once: the sender keeps the rows from a number on, too, until they are wanted.
+    More {
+        /// Of which query.
+        id: TravelId,
+        /// For which stage.
+        stage: u16,
+        /// The first number that was not sent again.
         from: u32,
     },
     /// A node cannot go on with a query.
@@ -64,6 +74,9 @@ pub enum TravelMessage {
     /// Nobody waits for a query any more.
     End(TravelId),
 }
+
+/// A message for a node.
+pub type Outgoing = (NodeId, TravelMessage);
 
 /// The stage in a [`TravelMessage::Want`] that asks only whether the query still runs.
 pub const ASKED_STAGE: u16 = u16::MAX;
@@ -112,6 +125,15 @@ pub struct TravelRows {
     pub rows: Vec<u8>,
 }
 
+impl TravelRows {
+    /// The same message, whose rows nobody wants again.
+    #[must_use]
+    pub fn without_rows(&self) -> Self {
+        let Self { id, incarnation, stage, number, is_last, count, .. } = *self;
+        Self { id, incarnation, stage, number, is_last, count, measures: Vec::new(), rows: Vec::new() }
+    }
+}
+
 /// Why a node cannot go on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TravelFailure {
@@ -119,6 +141,18 @@ pub struct TravelFailure {
     pub kind: ErrorKind,
     /// Its text.
     pub text: String,
+}
+
+impl TravelFailure {
+    /// A query has taken all of its time: whoever asked knows its timeout.
+    #[must_use]
+    pub fn time_over(time: Duration) -> Self {
+        let text = format!(
+            "the query has taken the {time:.1?} that it had on several nodes: narrow it, raise its timeout, or run it on one by \
+             with('travel', false)"
+        );
+        Self { kind: ErrorKind::Busy, text }
+    }
 }
 
 impl From<Error> for TravelFailure {
@@ -151,6 +185,7 @@ mod kind {
     pub const WANT: u8 = 3;
     pub const FAILED: u8 = 4;
     pub const END: u8 = 5;
+    pub const MORE: u8 = 6;
 }
 
 impl TravelMessage {
@@ -160,7 +195,7 @@ impl TravelMessage {
         match self {
             Self::Begin(begin) => begin.id,
             Self::Rows(rows) => rows.id,
-            Self::Want { id, .. } | Self::Failed { id, .. } | Self::End(id) => *id,
+            Self::Want { id, .. } | Self::More { id, .. } | Self::Failed { id, .. } | Self::End(id) => *id,
         }
     }
 
@@ -170,7 +205,7 @@ impl TravelMessage {
         match self {
             Self::Begin(begin) => begin.program.len() + 2 * begin.routes.of_partitions().len(),
             Self::Rows(rows) => rows.rows.len(),
-            Self::Want { .. } | Self::Failed { .. } | Self::End(_) => 0,
+            Self::Want { .. } | Self::More { .. } | Self::Failed { .. } | Self::End(_) => 0,
         }
     }
 
@@ -185,12 +220,8 @@ impl TravelMessage {
                 out.push(kind::ROWS);
                 put_rows(out, rows);
             }
-            Self::Want { id, stage, from } => {
-                out.push(kind::WANT);
-                put_id(out, *id);
-                put_varint(out, u64::from(*stage));
-                put_varint(out, u64::from(*from));
-            }
+            Self::Want { id, stage, from } => put_from(out, kind::WANT, (*id, *stage, *from)),
+            Self::More { id, stage, from } => put_from(out, kind::MORE, (*id, *stage, *from)),
             Self::Failed { id, failure } => {
                 out.push(kind::FAILED);
                 put_id(out, *id);
@@ -213,10 +244,14 @@ impl TravelMessage {
         let start = reader.clone();
         Ok(match reader.u8()? {
             kind::BEGIN => Self::Begin(Arc::new(take_begin(reader)?)),
-            kind::ROWS => Self::Rows(take_rows(reader)?),
+            kind::ROWS => Self::Rows(Arc::new(take_rows(reader)?)),
             kind::WANT => {
-                let id = take_id(reader)?;
-                Self::Want { id, stage: take_u16(reader)?, from: take_u32(reader)? }
+                let (id, stage, from) = take_from(reader)?;
+                Self::Want { id, stage, from }
+            }
+            kind::MORE => {
+                let (id, stage, from) = take_from(reader)?;
+                Self::More { id, stage, from }
             }
             kind::FAILED => {
                 let id = take_id(reader)?;
@@ -243,6 +278,18 @@ fn put_id(out: &mut Vec<u8>, id: TravelId) {
 
 fn take_id(reader: &mut Reader<'_>) -> Decoded<TravelId> {
     Ok(TravelId { asker: take_author(reader)?, number: reader.varint()? })
+}
+
+/// Appends which rows of a query, from a number on.
+fn put_from(out: &mut Vec<u8>, kind: u8, (id, stage, from): (TravelId, u16, u32)) {
+    out.push(kind);
+    put_id(out, id);
+    put_varint(out, u64::from(stage));
+    put_varint(out, u64::from(from));
+}
+
+fn take_from(reader: &mut Reader<'_>) -> Decoded<(TravelId, u16, u32)> {
+    Ok((take_id(reader)?, take_u16(reader)?, take_u32(reader)?))
 }
 
 fn take_u16(reader: &mut Reader<'_>) -> Decoded<u16> {
@@ -365,7 +412,6 @@ fn beginning(reason: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record_id::NodeId;
 
     fn author(node: u16) -> Author {
         Author { node: NodeId(node), incarnation: 7 }
@@ -411,8 +457,9 @@ mod tests {
         let failure = TravelFailure { kind: ErrorKind::Limit, text: "å".repeat(700) };
         let messages = [
             TravelMessage::Begin(Arc::new(begin)),
-            TravelMessage::Rows(rows),
+            TravelMessage::Rows(Arc::new(rows)),
             TravelMessage::Want { id, stage: ASKED_STAGE, from: 4 },
+            TravelMessage::More { id, stage: 2, from: 5 },
             TravelMessage::Failed {
                 id,
                 failure: TravelFailure { text: "disk".to_owned(), ..failure.clone() },

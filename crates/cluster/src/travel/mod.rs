@@ -9,6 +9,8 @@
 //! ```
 //!
 //! - [`message`]: what nodes send each other
+//! - [`held_rows`]: the memory of rows that one query keeps here
+//! - [`sent_rows`]: messages that are kept, to be sent again
 //! - [`stage_inbound`]: which rows of a stage have come, and whether all have
 //! - [`journey`]: one query at one node
 //! - [`asked_travel`]: one query at the node that asked
@@ -24,19 +26,22 @@
 //! Rows of a stage are numbered by sender and receiver, and the last message says that it is: a stage has ended at a node when
 //! all numbers of all senders have come, and a sender says so only after the stage before has ended there. Nothing is acknowledged. Who has
 //! nothing to do and misses something for a while asks the sender for it again; who has no room for a message drops it, and asks
-//! later. A sender keeps what it sent until the receiver's last message of the next stage says that all has come, so that without
+//! later. So much is sent again as a node has room for; that there is more is said, so that it is wanted as soon as this is done.
+//! A sender keeps what it sent until the receiver's last message of the next stage says that all has come, so that without
 //! losses no message is sent but rows. Doubles have numbers that came.
 //!
-//! A worker never waits for another node, nor for another worker: it runs what came, and is done. The thread of the node runs
-//! nothing. A query ends everywhere with its asker, with its time, when a node fails, starts again or is silent, or when it takes
+//! A worker never waits for another node, nor for another worker: it runs what came, or a part of it, and is done: queries take
+//! turns. The thread of the node runs nothing. A query ends everywhere with its asker, with its time, when a node fails, starts again or is silent, or when it takes
 //! more memory than it may. Whoever asked can then still read in another way.
 
 pub mod asked_travel;
+pub mod held_rows;
 pub mod journey;
 pub mod message;
 pub(crate) mod open_queries;
 pub mod own_graph;
 pub mod own_view;
+pub mod sent_rows;
 pub mod stage_inbound;
 pub mod stage_workers;
 pub mod travel_options;

@@ -6,8 +6,10 @@ use crate::remote::admission::{Admission, ReadableLog};
 use crate::remote::question::RefusalReason;
 use crate::tables::cluster_tables::ClusterTables;
 use crate::travel::asked_travel::AskedTravel;
-use crate::travel::journey::{Journey, JourneyLimits, Outgoing, StageWork};
-use crate::travel::message::{ASKED_STAGE, BeginTravel, TravelFailure, TravelId, TravelMessage, TravelRows};
+use crate::travel::journey::{Journey, JourneyLimits, StageWork};
+use crate::travel::message::{
+    ASKED_STAGE, BeginTravel, Outgoing, TravelFailure, TravelId, TravelMessage, TravelRows,
+};
 use crate::travel::travel_options::{TravelCounts, TravelParts};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::PartitionId;
@@ -27,7 +29,6 @@ const EARLY_MAX: usize = 4096;
 const ENDED_MAX: usize = 1024;
 /// Why a node goes on with a query no longer.
 const ASKER_SILENT: &str = "a node has not heard of the one that asked for too long";
-const TIME_OVER: &str = "the time of the query is over on a node";
 
 /// All queries of a node.
 pub(super) struct OpenQueries {
@@ -116,20 +117,24 @@ impl OpenQueries {
             TravelMessage::End(_) => self.forget(id, None),
             TravelMessage::Failed { failure, .. } => {
                 if let Some(AskedState::Begun(asked)) = self.asked.get_mut(&id) {
-                    asked.failed(from, failure);
+                    asked.failed(now, from, failure);
                 }
             }
             TravelMessage::Rows(rows) => self.take_rows(now, from, rows),
             TravelMessage::Want { stage, from: number, .. } => self.wanted(from, (id, stage, number)),
+            TravelMessage::More { stage, .. } => self.more(now, id, stage),
         }
     }
 
     /// The node `from`, perhaps this one, wants rows of a query again, or knows less of it than this one.
     fn wanted(&mut self, from: NodeId, (id, stage, number): (TravelId, u16, u32)) {
         let (own, mut out) = (self.parts.author, Vec::new());
+        let bytes_max = self.parts.options.inbound_bytes_max;
         let has_asked = id.asker == own && self.asked.contains_key(&id);
         match (self.asked.get(&id), self.journeys.get(&id)) {
-            (Some(AskedState::Begun(asked)), _) if stage == 0 => asked.wanted(from, stage, number, &mut out),
+            (Some(AskedState::Begun(asked)), _) if stage == 0 => {
+                asked.wanted(from, (stage, number), bytes_max, &mut out);
+            }
             (_, Some(journey)) if stage != ASKED_STAGE => journey.wanted(from, stage, number, &mut out),
             _ => {}
         }
@@ -145,13 +150,23 @@ impl OpenQueries {
         self.put(out);
     }
 
+    /// A sender keeps more rows of a query for this node than it has sent again.
+    fn more(&mut self, now: Duration, id: TravelId, stage: u16) {
+        if let Some(AskedState::Begun(asked)) = self.asked.get_mut(&id) {
+            asked.more(now, stage);
+        }
+        if let Some(journey) = self.journeys.get_mut(&id) {
+            journey.more(stage);
+        }
+    }
+
     /// Rows came, from another node or from this one.
-    fn take_rows(&mut self, now: Duration, from: NodeId, rows: TravelRows) {
+    fn take_rows(&mut self, now: Duration, from: NodeId, rows: Arc<TravelRows>) {
         let id = rows.id;
         if let Some(AskedState::Begun(asked)) = self.asked.get_mut(&id)
             && rows.stage == asked.begun().stages
         {
-            asked.take(now, from, rows);
+            asked.take(now, from, rows, &*self.parts.budget);
             return;
         }
         let Some(journey) = self.journeys.get_mut(&id) else {
@@ -232,7 +247,7 @@ impl OpenQueries {
     }
 
     /// A query ends here; what it failed by here is told its asker.
-    fn forget(&mut self, id: TravelId, failure: Option<TravelFailure>) {
+    pub(super) fn forget(&mut self, id: TravelId, failure: Option<TravelFailure>) {
         self.gone.extend(self.journeys.remove(&id));
         self.later.retain(|(_, begin)| begin.id != id);
         self.sent_before.retain(|(of, ..)| *of != id);
@@ -279,11 +294,12 @@ impl OpenQueries {
                 TravelMessage::End(id) => self.forget(id, None),
                 TravelMessage::Failed { id, failure } => {
                     if let Some(AskedState::Begun(asked)) = self.asked.get_mut(&id) {
-                        asked.failed(own, failure);
+                        asked.failed(now, own, failure);
                     }
                 }
                 // First rows that had no room.
                 TravelMessage::Want { id, stage, from } => self.wanted(own, (id, stage, from)),
+                TravelMessage::More { id, stage, .. } => self.more(now, id, stage),
                 // The thread of the node has admitted it.
                 TravelMessage::Begin(_) => {}
             }
@@ -326,15 +342,15 @@ impl OpenQueries {
             let is_silent = asker != own && heard_at.saturating_add(self.parts.options.silence_max) <= now;
             let is_over = journey.ends_at() <= now;
             match (is_silent, is_over) {
-                (true, _) => gone.push((*id, ASKER_SILENT)),
-                (false, true) => gone.push((*id, TIME_OVER)),
+                (true, _) => gone.push((*id, busy(ASKER_SILENT))),
+                (false, true) => gone.push((*id, TravelFailure::time_over(journey.begun().patience))),
                 (false, false) => journey.want(now, &mut out),
             }
         }
         self.put(out);
         // An asker that is cut off in one direction alone, or was held up, still waits.
-        for (id, text) in gone {
-            self.forget(id, Some(busy(text)));
+        for (id, failure) in gone {
+            self.forget(id, Some(failure));
         }
     }
 
@@ -432,7 +448,7 @@ impl OpenQueries {
         let later = std::mem::take(&mut self.later);
         for (ends_at, begin) in later {
             if ends_at <= now {
-                self.forget(begin.id, Some(busy(TIME_OVER)));
+                self.forget(begin.id, Some(TravelFailure::time_over(begin.patience)));
             } else if begin.at.position > applied {
                 self.later.push((ends_at, begin));
             } else {

@@ -1,15 +1,16 @@
 //! Stage workers: the threads of a node that run stages of queries.
 //!
-//! A worker takes what one query has to do, does it, and is through: it opens the graph, takes a message of rows, or ends a stage.
-//! What that makes goes on at once. A panic fails the query, and no thread.
+//! A worker takes what one query has to do, does it, and is through: it opens the graph, takes a message of rows, ends a stage, or
+//! does the next part of these. So queries take turns, however long a stage runs. What is made goes on at once. A panic fails the
+//! query, and no thread.
 
-use crate::travel::journey::{Journey, Running, StageWork};
+use crate::travel::journey::{Journey, Running, StageStep, StageWork};
 use crate::travel::message::{BeginTravel, TravelId};
 use crate::travel::own_view::StageView;
 use crate::travel::travelling_queries::{TravellingQueries, WorkDone};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::PartitionId;
-use evergraph_graph::stage_programs::{StageContext, StageLimits, StageRunner};
+use evergraph_graph::stage_programs::{StageContext, StageLimits, StageProgress, StageRunner};
 use evergraph_graph::travel::{EncodedRows, RowsOutput, RowsTarget};
 use evergraph_storage::sync::thread::{JoinHandle, spawn};
 use std::fmt;
@@ -79,23 +80,20 @@ fn run(
     begin: &Arc<BeginTravel>,
     work: StageWork,
 ) -> Result<WorkDone> {
-    match work {
-        StageWork::Open => Ok(WorkDone::Opened(Box::new(open(queries, id, begin)?))),
-        StageWork::Take(mut running, stage, rows) => {
-            let mut out = StageOutput::new(queries, id, stage);
-            with(&mut running, begin, &mut out, &mut |runner, context| {
-                runner.take(stage, &rows.rows, context)
-            })?;
-            out.send_held(None)?;
-            Ok(WorkDone::Ran { running, stage, is_end: false })
-        }
-        StageWork::End(mut running, stage) => {
-            let mut out = StageOutput::new(queries, id, stage);
-            with(&mut running, begin, &mut out, &mut |runner, context| runner.end(stage, context))?;
-            out.send_held(Some(queries.targets(id, stage)))?;
-            Ok(WorkDone::Ran { running, stage, is_end: true })
-        }
-    }
+    let (mut running, step) = match work {
+        StageWork::Open => return Ok(WorkDone::Opened(Box::new(open(queries, id, begin)?))),
+        StageWork::Run(running, step) => (running, step),
+    };
+    let input = step.input();
+    let mut out = StageOutput::new(queries, id, input.stage);
+    let progress = with(&mut running, begin, &mut out, &mut |runner, context| match &step {
+        StageStep::Take(rows) => runner.take(rows.stage, &rows.rows, context),
+        StageStep::End(stage) => runner.end(*stage, context),
+        StageStep::GoOn(_) => runner.go_on(context),
+    })?;
+    let has_ended = input.is_end && progress == StageProgress::Done;
+    out.send_held(has_ended.then(|| queries.targets(id, input.stage)))?;
+    Ok(WorkDone::Ran { running, input, progress })
 }
 
 fn open(queries: &TravellingQueries, id: TravelId, begin: &Arc<BeginTravel>) -> Result<Running> {
@@ -116,7 +114,7 @@ fn own_place(queries: &TravellingQueries, begin: &BeginTravel) -> u16 {
     begin.places.iter().position(|place| *place == own).unwrap_or_default() as u16
 }
 
-type Run<'r> = dyn FnMut(&mut dyn StageRunner, &mut StageContext<'_>) -> Result<()> + 'r;
+type Run<'r> = dyn FnMut(&mut dyn StageRunner, &mut StageContext<'_>) -> Result<StageProgress> + 'r;
 
 /// Runs with the graph of a query.
 fn with(
@@ -124,10 +122,10 @@ fn with(
     begin: &BeginTravel,
     out: &mut StageOutput<'_>,
     run: &mut Run<'_>,
-) -> Result<()> {
+) -> Result<StageProgress> {
     let Running { view, runner } = running;
     let (place, groups) = (own_place(out.queries, begin), view.group_count());
-    let mut ran = Ok(());
+    let mut ran = Ok(StageProgress::Done);
     view.with(&mut |view| {
         let mut context = StageContext { view, place, groups, routes: &begin.routes, out: &mut *out };
         ran = run(&mut **runner, &mut context);

@@ -13,12 +13,13 @@ use crate::digest::SeenLog;
 use crate::record_id::NodeId;
 use crate::remote::admission::ReadableLog;
 use crate::tables::cluster_tables::ClusterTables;
-use crate::travel::journey::{Journey, Running, StageWork};
-use crate::travel::message::{BeginTravel, TravelId, TravelMessage};
+use crate::travel::journey::{Journey, Running, StageInput, StageWork};
+use crate::travel::message::{BeginTravel, TravelFailure, TravelId, TravelMessage};
 use crate::travel::open_queries::{AskedState, OpenQueries, ended};
 use crate::travel::travel_options::{TravelCounts, TravelParts};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::stage_programs::StageProgress;
 use evergraph_graph::travel::{EncodedRows, PROGRAM_BYTES_MAX, RowsTarget, STAGES_MAX, TravelProgram};
 use evergraph_storage::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::BTreeSet;
@@ -132,6 +133,7 @@ impl TravellingQueries {
 
     /// Sends first rows, or says to all places that no more follow.
     pub(super) fn send_first(&self, id: TravelId, rows: Option<(u16, EncodedRows)>) -> Result<()> {
+        let budget = &*self.shared.parts.budget;
         let mut state = self.shared.state.lock();
         let mut out = Vec::new();
         let asked = match state.asked.get_mut(&id) {
@@ -139,11 +141,11 @@ impl TravellingQueries {
             _ => return Err(ended()),
         };
         match rows {
-            Some((place, rows)) => out.extend(asked.send(place, rows, false)),
+            Some((place, rows)) => out.extend(asked.send(place, rows, false, budget)),
             None => {
                 let places = asked.begun().places.len() as u16;
                 let none = || EncodedRows { count: 0, bytes: Vec::new() };
-                out.extend((0..places).filter_map(|place| asked.send(place, none(), true)));
+                out.extend((0..places).filter_map(|place| asked.send(place, none(), true, budget)));
             }
         }
         let error = asked.error();
@@ -286,8 +288,17 @@ impl TravellingQueries {
         let mut unused = None;
         match (state.journeys.get_mut(&id), done) {
             (Some(journey), WorkDone::Opened(running)) => journey.opened(now, running),
-            (Some(journey), WorkDone::Ran { running, stage, is_end }) => {
-                journey.worked(now, running, stage, took, is_end);
+            (Some(journey), WorkDone::Ran { running, input, progress }) => {
+                journey.worked(now, running, (input, progress), took);
+                // The worker itself looks for what is next, and nobody has news.
+                if progress == StageProgress::Paused {
+                    return;
+                }
+            }
+            // Its runner knows what time was left when it began: that is not what the query may take.
+            (Some(journey), WorkDone::Failed(_)) if journey.ends_at() <= now => {
+                let failure = TravelFailure::time_over(journey.begun().patience);
+                state.forget(id, Some(failure));
             }
             (Some(_), WorkDone::Failed(error)) => state.fail(id, error),
             (None, done) => unused = Some(done),
@@ -310,7 +321,7 @@ fn unlock(mut state: MutexGuard<'_, OpenQueries>) {
 /// What a worker has done.
 pub(super) enum WorkDone {
     Opened(Box<Running>),
-    Ran { running: Box<Running>, stage: u16, is_end: bool },
+    Ran { running: Box<Running>, input: StageInput, progress: StageProgress },
     Failed(Error),
 }
 

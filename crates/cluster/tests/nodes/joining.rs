@@ -14,9 +14,11 @@ use evergraph_cluster::log::memory::{LogFaults, MemoryLog};
 use evergraph_cluster::log::packer::PackerLimits;
 use evergraph_cluster::log::reader::ReadMessage;
 use evergraph_cluster::log::shared_log::{AppendId, LogMessage, SharedLog};
+use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::node::apply::Applier;
 use evergraph_cluster::node::incarnation::{NodeStart, count_start, skip_to};
-use evergraph_cluster::node::node_loop::{NodeError, NodeEvent, NodeLoop, NodePushError};
+use evergraph_cluster::node::node_error::{NodeError, NodePushError};
+use evergraph_cluster::node::node_loop::{NodeEvent, NodeLoop};
 use evergraph_cluster::node::replicated_state::RecordResult;
 use evergraph_cluster::planted::{Bug, with};
 use evergraph_cluster::record::body::{NewName, Record, RecordBody};
@@ -215,6 +217,75 @@ fn a_start_from_an_old_copy_writes_nothing_and_the_next_one_joins() {
     let mut next = Process::start(of_copy.directory, &log, &mut random);
     run(&log, &mut now, std::slice::from_mut(&mut next));
     assert!(next.node.is_member() && next.start.author.incarnation == 2);
+}
+
+/// A process begins; while it reads what it has missed, another one joins as the same node, from a copy of its directory. The first
+/// one starts once more by itself, behind the number of the other.
+///
+/// # Errors
+/// What is wrong.
+fn overtaken(starts_before: u32) -> Result<(), String> {
+    let (log, mut random) = (MemoryLog::new(1, LogFaults::default()), SplitMix64::new(1));
+    let (directory, mut now) = (MemoryDirectory::new("node"), Duration::ZERO);
+    let mut before = Process::start(directory.clone(), &log, &mut random);
+    run(&log, &mut now, std::slice::from_mut(&mut before));
+    let (first, second) = (directory.power_cut(), directory.power_cut());
+    let began_at = log.messages().last().unwrap().position;
+    let mut other = Process::start(second, &log, &mut random);
+    run(&log, &mut now, std::slice::from_mut(&mut other));
+
+    // However often it starts, and whatever its number is.
+    for _ in 0..starts_before {
+        count_start(&first, NODE, &mut random).unwrap();
+    }
+    let mut older = Process::start(first, &log, &mut random);
+    older.node = older.node.having_begun_at(began_at, None);
+    let mut both = [other, older];
+    run(&log, &mut now, &mut both);
+    let [other, older] = both;
+    match &older.stopped {
+        Some(error @ NodeError::Overtaken { known: 1, .. }) => {
+            let said = error.to_string();
+            assert!(said.contains("that one goes on, and this one ends"), "{said}");
+        }
+        stopped => return Err(format!("the older one does not yield: {stopped:?}")),
+    }
+    if other.stopped.is_some() || !other.node.is_member() {
+        return Err(format!("the younger one has ended: {:?}", other.stopped));
+    }
+    // Whoever begins later takes its place, as ever.
+    let mut later = Process::start(older.directory, &log, &mut random);
+    later.node = later.node.having_begun_at(log.messages().last().unwrap().position, None);
+    run(&log, &mut now, std::slice::from_mut(&mut later));
+    if later.start.author.incarnation > 1 && !later.node.is_member() {
+        return Err(format!("a later one does not join: {:?}", later.stopped));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_start_does_not_take_the_place_of_a_process_that_joined_after_it_began() {
+    for starts_before in [0, 1, 5] {
+        overtaken(starts_before).unwrap();
+    }
+    let wrong = with(Bug::YoungerFenced, || overtaken(5)).unwrap_err();
+    assert!(wrong.contains("does not yield"), "{wrong}");
+}
+
+#[test]
+fn a_process_that_starts_once_more_does_not_yield_to_itself() {
+    let (log, mut random) = (MemoryLog::new(1, LogFaults::default()), SplitMix64::new(1));
+    let (directory, mut now) = (MemoryDirectory::new("node"), Duration::ZERO);
+    // It has joined, and learned nothing of that.
+    let mut first = Process::start(directory.clone(), &log, &mut random);
+    run(&log, &mut now, std::slice::from_mut(&mut first));
+    assert!(first.node.is_member());
+    for (earlier, joins) in [(Some(first.start), true), (None, false)] {
+        let mut again = Process::start(directory.power_cut(), &log, &mut random);
+        again.node = again.node.having_begun_at(LogPosition::START, earlier);
+        run(&log, &mut now, std::slice::from_mut(&mut again));
+        assert_eq!(again.node.is_member(), joins, "{:?}", again.stopped);
+    }
 }
 
 #[test]

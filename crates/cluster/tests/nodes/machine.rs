@@ -15,8 +15,10 @@ use evergraph_cluster::node::checkpoint_steps::{
 };
 use evergraph_cluster::node::incarnation::{NodeStart, count_start};
 use evergraph_cluster::node::kept_partition::PartitionEvent;
-use evergraph_cluster::node::node_loop::{NodeError, NodeEvent, NodeLoop};
+use evergraph_cluster::node::node_error::NodeError;
+use evergraph_cluster::node::node_loop::{NodeEvent, NodeLoop};
 use evergraph_cluster::node::partition_store::{Installed, PartitionStore};
+use evergraph_cluster::node::seen_file;
 use evergraph_cluster::record_id::{Author, NodeId};
 use evergraph_cluster::seeded::{OneIn, SeededChance};
 use evergraph_graph::id::PartitionId;
@@ -176,7 +178,9 @@ impl Machine {
         let counted = count_start(&self.directory, NODE, &mut self.random);
         let start = counted.map_err(|error| error.to_string())?;
         let state = checkpoint::read(&self.directory, SALT).map_err(|error| error.to_string())?;
-        let applier = Applier::new(state.unwrap_or_else(first_state)).holding_at_most(self.held_bytes_max);
+        let noted = seen_file::read(&self.directory, SALT).map_err(|error| error.to_string())?;
+        let applier = Applier::new(state.unwrap_or_else(first_state)).having_noted(noted);
+        let applier = applier.holding_at_most(self.held_bytes_max);
         let mut node = NodeLoop::new(start, "node-1:2".into(), PackerLimits::default(), applier, log);
         for (partition, file) in self.files.iter().filter(|(partition, _)| self.left_out != Some(**partition))
         {
@@ -245,6 +249,11 @@ impl Machine {
     /// The log loses what the node does not need any more.
     pub fn trim(&mut self, node: &ToyNode) {
         self.writer.trim(node.applier().needed_from());
+    }
+
+    /// Says on disk how far the node is, as it does twice a second.
+    pub fn note(&self, node: &ToyNode) {
+        seen_file::write(&self.directory, SALT, &node.applier().state().seen()).unwrap();
     }
 
     /// The power fails: of what was not synced, any part is there at the next start.

@@ -9,7 +9,8 @@
 //! reach the disk. Checkpoints are made in steps, with messages between them, and the log is trimmed whenever it may be. Then the
 //! node starts from its checkpoint and goes on. In the end certifier, tables and partitions are
 //! byte for byte those of the script, and are so again after one more start. So they are if there is no room for a step at first
-//! (`store_errors`), or a disk is full while a checkpoint is written. Which process of a node may write, if there are two, is in `joining`.
+//! (`store_errors`), or a disk is full while a checkpoint is written. Which process of a node may write, if there are two, is in `joining`;
+//! what a node knows of a log that was restored from an older copy, in `restored_log`.
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
 mod ends;
@@ -17,6 +18,7 @@ mod fuse;
 mod joining;
 mod machine;
 mod node_log;
+mod restored_log;
 mod script;
 mod store_errors;
 mod toy_partition;
@@ -26,7 +28,8 @@ use evergraph_cluster::log::memory::OpenStreams;
 use evergraph_cluster::log::reader::ReadError;
 use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::node::apply_error::ApplyError;
-use evergraph_cluster::node::node_loop::{NodeError, NodeEvent};
+use evergraph_cluster::node::node_error::NodeError;
+use evergraph_cluster::node::node_loop::NodeEvent;
 use evergraph_cluster::node::replicated_state::RecordResult;
 use evergraph_cluster::planted::{Bug, with};
 use evergraph_cluster::record::body::{NewName, Record, RecordBody};

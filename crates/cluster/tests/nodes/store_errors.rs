@@ -171,7 +171,9 @@ fn failed_store(step: u64, held_bytes_max: u64) -> BrokenStore {
             match machine.checkpoint(&mut node, None) {
                 Ok(()) => machine.trim(&node),
                 Err(
-                    SaveError::Failed { partition } | SaveError::Store(ApplyError::Store { partition, .. }),
+                    SaveError::Failed { partition }
+                    | SaveError::Held { partition, .. }
+                    | SaveError::Store(ApplyError::Store { partition, .. }),
                 ) => {
                     assert_eq!(partition, broken);
                 }
@@ -293,7 +295,10 @@ fn checkpoints_wait_for_a_partition_that_was_left_out_at_the_start() {
     script.messages[9..].iter().for_each(|bytes| machine.append(bytes));
     machine.read_all(&mut node).unwrap();
     let refused = machine.checkpoint(&mut node, None);
-    assert!(matches!(refused, Err(SaveError::Failed { partition }) if partition == left_out), "{refused:?}");
+    assert!(
+        matches!(refused, Err(SaveError::Held { partition, .. }) if partition == left_out),
+        "{refused:?}"
+    );
     machine.trim(&node);
     drop(node);
     machine.left_out = None;

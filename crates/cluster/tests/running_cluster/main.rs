@@ -5,7 +5,9 @@
 //! graph       what is written and read through the stores of nodes
 //! lives       nodes are closed, dropped and opened again: all see everything
 //! copies      folders that were copied: two processes are one node; a node that needs more of the log than there is
+//! lacking     nodes that lack partitions of each other start together; partitions that all have lost; two processes that are one node
 //! recovery    disks and partitions that are lost, a node that was away for too long: the others have what it lacks
+//! restored    a log that was restored from an older copy than a node that was killed had applied
 //! refusals    what keeps a node from starting, in words that name the cause
 //! ```
 //!
@@ -26,12 +28,14 @@ mod guarded_process;
 #[path = "../etcd/http.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod http;
+mod lacking;
 mod lives;
 #[path = "../etcd/members.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod members;
 mod recovery;
 mod refusals;
+mod restored;
 mod site;
 #[path = "../../../../tests/src/skips.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]

@@ -17,14 +17,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The log begins behind everything that was written before.
-fn trim(etcd: &Members, site: &Site, first: LogPosition) {
+pub fn trim(etcd: &Members, site: &Site, first: LogPosition) {
     let mut options = etcd.options(&[]);
     options.key = site.created.description.log_key();
     TestLog::open(options).trim(first).unwrap();
 }
 
 /// The folder of node 1 is lost, and made again as the guide says: from that of another node, with a certificate by the key of the CA.
-fn make_folder_again(site: &Site) {
+pub fn make_folder_again(site: &Site) {
     let (like, folder) = (site.folder(0), site.folder(1));
     fs::remove_dir_all(folder).unwrap();
     fs::create_dir(folder).unwrap();
@@ -37,7 +37,7 @@ fn make_folder_again(site: &Site) {
     renew_certificate(site.created.authority_key.parent().unwrap(), folder).unwrap();
 }
 
-fn partition_folders(folder: &Path) -> Vec<PathBuf> {
+pub fn partition_folders(folder: &Path) -> Vec<PathBuf> {
     let mut folders: Vec<_> =
         fs::read_dir(folder.join("partitions")).unwrap().map(|entry| entry.unwrap().path()).collect();
     folders.sort();
@@ -54,12 +54,12 @@ fn open_patiently(folder: &Path, reports: &Arc<Mutex<Vec<NodeReport>>>) -> Clust
     ClusterNode::open(folder, options).unwrap()
 }
 
-fn has_report(reports: &Mutex<Vec<NodeReport>>, words: &[&str]) -> bool {
+pub fn has_report(reports: &Mutex<Vec<NodeReport>>, words: &[&str]) -> bool {
     reports.lock().iter().any(|report| words.iter().all(|word| report.text.contains(word)))
 }
 
 /// Writes more than is read again of what was applied, and makes checkpoints, which need nothing before.
-fn go_on(nodes: &[&ClusterNode]) -> LogPosition {
+pub fn go_on(nodes: &[&ClusterNode]) -> LogPosition {
     write_path(&store(nodes[0]), 60);
     let made: Vec<LogPosition> = nodes
         .iter()

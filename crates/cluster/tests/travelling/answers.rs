@@ -1,6 +1,7 @@
 //! Answers: random queries on random graphs find the same in one store, by the remote view, and by stages that travel.
 
 use crate::cluster::{Cluster, stores};
+use crate::gates::PausingStages;
 use crate::graphs::Described;
 use crate::questions::{Way, ask, plan, random};
 use evergraph_cluster::seeded::{OneIn, SeededChance};
@@ -11,6 +12,7 @@ use evergraph_graph::transaction::{Freshness, Isolation, Transaction as _, Trans
 use evergraph_graph::view::{GraphView, VertexCursor};
 use evergraph_query::travel::runner::QueryStages;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Ids of up to twenty vertices, some of them twice.
@@ -34,10 +36,19 @@ struct Tally {
 }
 
 fn play(seed: u64, faults: NetworkFaults, options: TravelOptions, queries: usize) -> Tally {
-    let programs: Arc<dyn StagePrograms> = Arc::new(QueryStages);
+    play_by(&(Arc::new(QueryStages) as Arc<dyn StagePrograms>), seed, faults, options, queries)
+}
+
+fn play_by(
+    programs: &Arc<dyn StagePrograms>,
+    seed: u64,
+    faults: NetworkFaults,
+    options: TravelOptions,
+    queries: usize,
+) -> Tally {
     // What the others ask is not what is tried.
     let calm = NetworkFaults { delay_max: faults.delay_max, ..NetworkFaults::default() };
-    let cluster = Cluster::start(seed, calm, &programs, options);
+    let cluster = Cluster::start(seed, calm, programs, options);
     let stores = stores(&cluster);
     let mut chance = SeededChance::new(seed);
     let described = Described::random(&mut chance, 60, 260);
@@ -112,6 +123,18 @@ fn what_has_no_room_is_asked_for_later() {
     let options = TravelOptions { inbound_bytes_max: 1, early_bytes_max: 0, ..TravelOptions::default() };
     let tally = play(21, faults, options, 30);
     assert_eq!((tally.travelled, tally.fell_back), (30, 0), "{tally:?}");
+}
+
+#[test]
+fn stages_that_pause_after_each_call_of_a_step_find_the_same() {
+    let faults = NetworkFaults { delay_max: Duration::from_micros(300), ..NetworkFaults::default() };
+    let stages = PausingStages::default();
+    let pauses = Arc::clone(&stages.pauses);
+    let programs: Arc<dyn StagePrograms> = Arc::new(stages);
+    let tally = play_by(&programs, 25, faults, TravelOptions::default(), 40);
+    assert_eq!((tally.travelled, tally.fell_back), (40, 0), "{tally:?}");
+    let pauses = pauses.load(Ordering::Relaxed);
+    assert!(pauses > 40 * 3 * 4, "{pauses} pauses");
 }
 
 #[test]

@@ -13,7 +13,8 @@ use evergraph_cluster::node::apply::Applier;
 use evergraph_cluster::node::checkpoint_steps::SaveError;
 use evergraph_cluster::node::incarnation::NodeStart;
 use evergraph_cluster::node::kept_partition::PartitionEvent;
-use evergraph_cluster::node::node_loop::{NodeError, NodeEvent, NodeLoop};
+use evergraph_cluster::node::node_error::NodeError;
+use evergraph_cluster::node::node_loop::{NodeEvent, NodeLoop};
 use evergraph_cluster::node::node_thread::{NodeBell, NodeThread};
 use evergraph_cluster::node::own_partitions::OwnPartitions;
 use evergraph_cluster::node::owned_node::{NodeListener, OwnedNode, StageEnvironment};
@@ -133,7 +134,7 @@ impl RunningNode {
         node: u16,
         clock: &Arc<SystemClock>,
         (log, network): (&MemoryLog, &MemoryNetwork),
-        (programs, options): (&Arc<dyn StagePrograms>, TravelOptions),
+        (programs, options, peers): (&Arc<dyn StagePrograms>, TravelOptions, PeerOptions),
         wrongs: &Wrongs,
     ) -> Self {
         let clock: Arc<dyn Clock> = Arc::<SystemClock>::clone(clock);
@@ -151,7 +152,7 @@ impl RunningNode {
         let answering = AnswerWorkersOptions { threads: 2, ..AnswerWorkersOptions::default() };
         let workers = AnswerWorkers::start("node", answering, Arc::clone(&clock), bell.waker()).unwrap();
         let transport = network.connect_waking(author.node, bell.waker());
-        let peers = PeerLoop::new(author, PeerOptions::default(), &applied, transport, workers);
+        let peers = PeerLoop::new(author, peers, &applied, transport, workers);
         let readers = peers.readers().clone();
         let mut owned = OwnedNode::new(on_log, peers, Box::new(Listener(Arc::clone(wrongs))));
         let environment = StageEnvironment {
@@ -186,12 +187,23 @@ impl Cluster {
         programs: &Arc<dyn StagePrograms>,
         options: TravelOptions,
     ) -> Self {
+        Self::start_with(seed, faults, (programs, options), PeerOptions::default())
+    }
+
+    /// The same, which deal with each other so.
+    pub fn start_with(
+        seed: u64,
+        faults: NetworkFaults,
+        (programs, options): (&Arc<dyn StagePrograms>, TravelOptions),
+        peers: PeerOptions,
+    ) -> Self {
         let clock = Arc::new(SystemClock::new());
         let log = Arc::new(MemoryLog::new(seed, LogFaults::default()));
         let network = Arc::new(MemoryNetwork::new(seed, faults, 1000));
         let wrongs = Wrongs::default();
-        let started = (0..NODES)
-            .map(|node| RunningNode::start(node, &clock, (&log, &network), (programs, options), &wrongs));
+        let started = (0..NODES).map(|node| {
+            RunningNode::start(node, &clock, (&log, &network), (programs, options, peers), &wrongs)
+        });
         let nodes = started.collect();
         let (ends, ended) = channel();
         let (of_ticks, log_of_ticks) = (Arc::clone(&clock), Arc::clone(&log));

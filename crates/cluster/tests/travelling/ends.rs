@@ -1,7 +1,7 @@
 //! Ends: a query ends everywhere with its asker, its time and its memory; with a node that is lost it runs in another way.
 
 use crate::cluster::{Cluster, ClusterStore, stores};
-use crate::gates::{Gate, GatedStages};
+use crate::gates::{EndlessStages, Gate, GatedStages};
 use crate::graphs::Described;
 use crate::questions::{Way, ask, ask_within, plan};
 use evergraph_cluster::record_id::NodeId;
@@ -14,6 +14,7 @@ use evergraph_graph::stage_programs::StagePrograms;
 use evergraph_query::execute::limits::QueryLimits;
 use evergraph_storage::io::clock::Clock as _;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 const TEXT: &str = ".V().out().out().count()";
@@ -146,5 +147,34 @@ fn an_error_of_a_stage_is_that_of_the_query() {
     if let (Err(travelling), Err(remote)) = (travelling, remote) {
         assert_eq!(travelling.kind(), remote.kind());
     }
+    nothing_is_open(&cluster);
+}
+
+#[test]
+fn a_query_that_scans_for_long_leaves_its_threads_to_others() {
+    let gate = Arc::new(Gate::default());
+    // The first query, on each node.
+    let programs = EndlessStages { gate: Arc::clone(&gate), endless: AtomicUsize::new(3) };
+    let programs: Arc<dyn StagePrograms> = Arc::new(programs);
+    let options =
+        TravelOptions { threads: 1, silence_max: Duration::from_secs(30), ..TravelOptions::default() };
+    let cluster = Cluster::start(47, NetworkFaults::default(), &programs, options);
+    let stores = stores(&cluster);
+    let described = Described::random(&mut SeededChance::new(47), 50, 200);
+    described.on_cluster(&stores[0]);
+    let (expected, _) = ask(&plan(TEXT, Way::Travelling), &described.in_one().store().snapshot()).unwrap();
+    gate.close();
+    std::thread::scope(|scope| {
+        let long = scope.spawn(|| ask(&plan(TEXT, Way::Travelling), &stores[0].snapshot()));
+        cluster.wait_until("the first query does not scan", || gate.waiting() == 3);
+        for store in &stores {
+            let (found, notes) = ask(&plan(TEXT, Way::Travelling), &store.snapshot()).unwrap();
+            assert_eq!(found, expected);
+            assert!(notes.len() == 3 && notes.iter().all(|note| note.starts_with("node ")), "{notes:?}");
+        }
+        assert!(!long.is_finished());
+        gate.open();
+        assert_eq!(long.join().unwrap().unwrap().0, expected);
+    });
     nothing_is_open(&cluster);
 }

@@ -7,6 +7,7 @@
 //! questions   random queries
 //! answers     all three ways give the same: one store, the remote view, travelling stages
 //! ends        a query ends with its asker, its time, its memory, and with a node that is lost
+//! horizon     what a query reads is kept for as long as it runs
 //! counts      how many messages and bytes rows take
 //! ```
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
@@ -17,4 +18,5 @@ mod counts;
 mod ends;
 mod gates;
 mod graphs;
+mod horizon;
 mod questions;

@@ -58,6 +58,8 @@ impl<G: QueryTarget> Query<'_, G> {
     }
 }
 
-fn noted(explanation: Explanation, notes: &Notes) -> Explanation {
-    Explanation { notes: notes.take().iter().map(ToString::to_string).collect(), ..explanation }
+/// With what is to be said of names before what was said of the run.
+fn noted(mut explanation: Explanation, notes: &Notes) -> Explanation {
+    explanation.notes.splice(0..0, notes.take().iter().map(ToString::to_string));
+    explanation
 }

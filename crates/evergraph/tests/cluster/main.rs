@@ -4,6 +4,7 @@
 #[path = "../../../../tests/src/cluster/mod.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod cluster;
+mod ranges;
 mod refusals;
 
 use crate::cluster::databases::{Databases, travelling};

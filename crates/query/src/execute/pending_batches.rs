@@ -113,6 +113,12 @@ impl CountedPortions {
     pub fn next(&mut self, rows_max: usize) -> Option<Batch> {
         self.rows.next(rows_max)
     }
+
+    /// Whether all are given.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
 }
 
 #[cfg(test)]

@@ -82,6 +82,16 @@ impl Stage {
 /// Batches of fewer bytes are not counted: few wait at once.
 const SMALL_BYTES: usize = 4096;
 
+/// What comes of pulling for a while.
+pub enum Pulled {
+    /// A batch.
+    Batch(Batch),
+    /// None before the next push, or ever, if the input has ended.
+    Nothing,
+    /// It has taken as many calls of steps as it may, and goes on with the next pull.
+    Paused,
+}
+
 /// Steps, each of which gets its input from the one before.
 pub struct Pipeline {
     stages: Vec<Stage>,
@@ -169,16 +179,35 @@ impl Pipeline {
     /// # Errors
     /// Errors of a step; `limit`, `cancelled`.
     pub fn pull(&mut self, ended: bool, cx: &mut Context<'_>) -> Result<Option<Batch>> {
-        deeper(|| self.pull_here(ended, cx))
+        deeper(|| {
+            loop {
+                match self.pull_here(ended, &mut { usize::MAX }, cx)? {
+                    Pulled::Batch(batch) => return Ok(Some(batch)),
+                    Pulled::Nothing => return Ok(None),
+                    Pulled::Paused => {}
+                }
+            }
+        })
     }
 
-    fn pull_here(&mut self, ended: bool, cx: &mut Context<'_>) -> Result<Option<Batch>> {
+    /// As [`Pipeline::pull`], with at most `calls` of steps, of which those that were made are subtracted: whoever has other things
+    /// to do comes back.
+    ///
+    /// # Errors
+    /// As [`Pipeline::pull`].
+    pub fn pull_some(&mut self, ended: bool, calls: &mut usize, cx: &mut Context<'_>) -> Result<Pulled> {
+        deeper(|| self.pull_here(ended, calls, cx))
+    }
+
+    fn pull_here(&mut self, ended: bool, calls: &mut usize, cx: &mut Context<'_>) -> Result<Pulled> {
         self.given = MemoryShare::default();
         if let Some(batch) = self.passing.take() {
-            return Ok(Some(batch));
+            return Ok(Pulled::Batch(batch));
         }
         loop {
             cx.charge.check()?;
+            let Some(left) = calls.checked_sub(1) else { return Ok(Pulled::Paused) };
+            *calls = left;
             let (at, made) = match self.with_input() {
                 Some(at) => {
                     let stage = &mut self.stages[at];
@@ -205,7 +234,7 @@ impl Pipeline {
                     if self.settles && !ended {
                         self.stages.iter_mut().try_for_each(|stage| stage.step.settle(cx))?;
                     }
-                    return Ok(None);
+                    return Ok(Pulled::Nothing);
                 }
             };
             if let Some(batch) = made.filter(|batch| !batch.is_empty()) {
@@ -222,7 +251,7 @@ impl Pipeline {
                     }
                     None => {
                         self.given = holding;
-                        return Ok(Some(batch));
+                        return Ok(Pulled::Batch(batch));
                     }
                 }
             }

@@ -164,7 +164,17 @@ impl<O: IndexOwner> Choice<O> {
         }
     }
 
-    fn items(&self, cx: &mut Context<'_>) -> Result<Option<Vec<O::Item>>> {
+    /// Whether only a look-up tells if a scan reads less: what lies in a range may be much.
+    #[must_use]
+    pub fn is_range(&self) -> bool {
+        matches!(self.asked, IndexRequests::Range(..))
+    }
+
+    /// What they find, ascending; `None` of a range that a scan finds with fewer reads.
+    ///
+    /// # Errors
+    /// Errors of reading; `limit`.
+    pub fn items(&self, cx: &mut Context<'_>) -> Result<Option<Vec<O::Item>>> {
         let mut found = Vec::new();
         match &self.asked {
             IndexRequests::Nothing => {}

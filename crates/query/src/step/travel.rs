@@ -3,22 +3,26 @@
 //! ```text
 //! V() scans all             program ──> every node begins by itself ──┐
 //! V(ids), or by an index    look up ──> rows ──> their nodes ─────────┴──> results ──> what follows
-//!                                                                     └──> a node fails: the same steps here, by reading there
+//!                            │                                        └──> a node fails: the same steps here, by reading there
+//!                            └ a range with too many: as a scan
 //! ```
 //!
 //! Nothing goes on before all results have come, so that another way of reading can take the place of a run that a node has
 //! given up. What a run fails by that this would fail by, too, is the query's error.
 
-use crate::batch::Batch;
+use crate::batch::column::{Column, Data};
+use crate::batch::{Batch, Rows};
 use crate::execute::context::Context;
 use crate::execute::pending_batches::PendingBatches;
 use crate::execute::pipeline::{Pipeline, Step};
 use crate::plan::operator::{Operator, Scan, Test, Traversal};
+use crate::step::filter::passes;
 use crate::step::look_up::Choice;
 use crate::step::source::labels;
 use crate::travel::outgoing::{Destination, Outgoing};
 use crate::travel::{program, rows};
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::VertexId;
 use evergraph_graph::travel::{
     EncodedRows, PlaceMeasures, RowsOutput, RowsTarget, TravelProgram, TravelRun, TravelStart, Travels,
 };
@@ -45,6 +49,16 @@ pub struct Travel {
     state: TravelState,
 }
 
+/// How the first rows are found.
+enum FirstVertices {
+    /// Each node scans its own.
+    Scanned,
+    /// By their ids, or what equals a value: the source looks them up.
+    Named,
+    /// These lie in the range of an index; the tests of the scan still decide.
+    InRange(Vec<VertexId>),
+}
+
 enum TravelState {
     /// The query itself, once it has come.
     Waits(Option<Batch>),
@@ -69,12 +83,13 @@ impl Travel {
     }
 
     fn run(&mut self, row: Batch, cx: &mut Context<'_>) -> Result<()> {
-        if let Some(travels) = cx.view().travels().filter(|_| self.gains(cx)) {
-            match self.travel(&*travels, row.clone(), cx) {
-                Ok(found) => {
+        if let Some(travels) = cx.view().travels() {
+            match self.travel(&*travels, &row, cx) {
+                Ok(Some(found)) => {
                     self.state = TravelState::Results(found);
                     return Ok(());
                 }
+                Ok(None) => {}
                 Err(error) if !is_of_nodes(&error) => return Err(error),
                 Err(error) => {
                     cx.charge.check()?;
@@ -88,23 +103,36 @@ impl Travel {
         Ok(())
     }
 
-    /// Whether the first rows are looked up, and not scanned.
-    fn is_looked_up(&self, cx: &Context<'_>) -> bool {
+    /// How the first rows are found: as in a graph at hand, so that a range with too many of them is left to a scan.
+    fn first_vertices(&self, cx: &mut Context<'_>) -> Result<FirstVertices> {
+        if self.scan.ids.is_some() {
+            return Ok(FirstVertices::Named);
+        }
         let catalogue = cx.catalogue();
         let labels = labels(&self.scan.tests, |name| catalogue.label(name));
-        self.scan.ids.is_some() || Choice::of(&self.scan.tests, labels.as_deref(), &catalogue).is_some()
+        Ok(match Choice::of(&self.scan.tests, labels.as_deref(), &catalogue) {
+            None => FirstVertices::Scanned,
+            Some(choice) if !choice.is_range() => FirstVertices::Named,
+            Some(choice) => match choice.items(cx)? {
+                Some(found) => FirstVertices::InRange(found),
+                None => FirstVertices::Scanned,
+            },
+        })
     }
 
-    /// Whether fewer messages come of it than of reading from here: rows that are looked up and do not go on to other nodes take one
-    /// to each of theirs either way.
-    fn gains(&self, cx: &Context<'_>) -> bool {
-        self.stages.len() > 1 || !self.is_looked_up(cx)
-    }
-
-    fn travel(&mut self, travels: &dyn Travels, row: Batch, cx: &mut Context<'_>) -> Result<PendingBatches> {
-        let (start, stages) = match self.is_looked_up(cx) {
-            true => (TravelStart::Rows, self.stages.clone()),
-            false => (TravelStart::Everywhere, self.with_scan()),
+    /// Runs where the vertices lie; `None` if no fewer messages come of it than of reading from here: rows that are named and do
+    /// not go on to other nodes take one to each of theirs either way.
+    fn travel(
+        &mut self,
+        travels: &dyn Travels,
+        row: &Batch,
+        cx: &mut Context<'_>,
+    ) -> Result<Option<PendingBatches>> {
+        let first = self.first_vertices(cx)?;
+        let (start, stages) = match first {
+            FirstVertices::Scanned => (TravelStart::Everywhere, self.with_scan()),
+            FirstVertices::Named if self.stages.len() == 1 => return Ok(None),
+            FirstVertices::Named | FirstVertices::InRange(_) => (TravelStart::Rows, self.stages.clone()),
         };
         let bytes = program::encode(&stages).ok_or_else(|| {
             Error::new(ErrorKind::Busy, "a part of the query is too large to be sent to other nodes")
@@ -112,8 +140,10 @@ impl Travel {
         let (memory_bytes, time) = (cx.charge.limits().memory_bytes, left(cx));
         let program = TravelProgram { bytes, stages: stages.len() as u16, start, memory_bytes, time };
         let mut run = travels.begin(program)?;
-        if start == TravelStart::Rows {
-            self.send_rows(&mut *run, row, cx)?;
+        match first {
+            FirstVertices::Scanned => {}
+            FirstVertices::Named => self.send_named(&mut *run, row, cx)?,
+            FirstVertices::InRange(found) => self.send_found(&mut *run, row, &found, cx)?,
         }
         let mut found = PendingBatches::default();
         while let Some(bytes) = run.next()? {
@@ -124,7 +154,7 @@ impl Travel {
         for of in run.measures() {
             cx.measurements.add_note(shown(&of));
         }
-        Ok(found)
+        Ok(Some(found))
     }
 
     /// The stages with the scan at their beginning: by label, and everything else behind it. No node asks an index that it may
@@ -142,13 +172,35 @@ impl Travel {
     }
 
     /// Looks the first rows up, and sends them to where they are.
-    fn send_rows(&mut self, run: &mut dyn TravelRun, row: Batch, cx: &mut Context<'_>) -> Result<()> {
+    fn send_named(&mut self, run: &mut dyn TravelRun, row: &Batch, cx: &mut Context<'_>) -> Result<()> {
         let (routes, mut outgoing) = (run.routes(), Outgoing::new(Destination::Owners));
         let mut first = FirstRows(run);
         self.source.reset(1);
-        self.source.push(row);
+        self.source.push(row.clone());
         while let Some(batch) = self.source.pull(true, cx)? {
             outgoing.push(&batch, &mut cx.charge, (&routes, &mut first))?;
+        }
+        outgoing.flush(&mut cx.charge, (&routes, &mut first))?;
+        run.end_rows()
+    }
+
+    /// Sends those of `found` that pass to where they are.
+    fn send_found(
+        &self,
+        run: &mut dyn TravelRun,
+        row: &Batch,
+        found: &[VertexId],
+        cx: &mut Context<'_>,
+    ) -> Result<()> {
+        let _holding = cx.charge.holding(size_of_val(found))?;
+        let (routes, mut outgoing) = (run.routes(), Outgoing::new(Destination::Owners));
+        let mut first = FirstRows(run);
+        for some in found.chunks(cx.charge.batch_rows()) {
+            cx.charge.check()?;
+            let rows = Rows::Some(vec![0; some.len()].into());
+            let batch = row.clone().follow(&rows, Column::new(Data::Vertices(some.to_vec())));
+            let passing = passes(batch, &self.scan.tests, cx)?;
+            outgoing.push(&passing, &mut cx.charge, (&routes, &mut first))?;
         }
         outgoing.flush(&mut cx.charge, (&routes, &mut first))?;
         run.end_rows()

@@ -6,13 +6,15 @@
 //! ```
 //!
 //! Each stage has steps of its own, which keep what they have met between two messages, so that rows may come in any order and
-//! as often as there are messages. One thread at a time runs it, and waits for nobody.
+//! as often as there are messages. One thread at a time runs it, and waits for nobody. It pauses after so many calls of steps,
+//! each of which makes a batch at most: a scan of a large graph holds no thread that another query needs.
 
+use crate::batch::Batch;
 use crate::batch::column::{Column, Data};
-use crate::batch::{Batch, Portions};
 use crate::execute::context::{Context, Graph};
 use crate::execute::limits::{Charge, QueryBudget, QueryLimits};
-use crate::execute::pipeline::Pipeline;
+use crate::execute::pending_batches::CountedPortions;
+use crate::execute::pipeline::{Pipeline, Pulled};
 use crate::plan::operator::{Operator, Plan, Traversal};
 use crate::step::build::Builder;
 use crate::travel::no_kernels::NoKernels;
@@ -21,11 +23,13 @@ use crate::travel::{program, rows};
 use crate::value::item::Item;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::VertexId;
-use evergraph_graph::stage_programs::{StageContext, StageLimits, StagePrograms, StageRunner};
+use evergraph_graph::stage_programs::{StageContext, StageLimits, StagePrograms, StageProgress, StageRunner};
 use evergraph_graph::travel::Routes;
 
 /// Rows that a pipeline is given at once.
 const BATCH_ROWS: usize = 1024;
+/// Calls of steps before a runner pauses: some milliseconds of work.
+const PAUSE_CALLS: usize = 32;
 
 /// Makes runners of the programs of queries.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,17 +37,39 @@ pub struct QueryStages;
 
 impl StagePrograms for QueryStages {
     fn begin(&self, program: &[u8], limits: StageLimits) -> Result<Box<dyn StageRunner>> {
-        let stages = program::decode(program);
-        // Nodes of another version may send others: whoever asked reads in another way.
-        let stages = stages
-            .map_err(|error| Error::new(ErrorKind::Busy, format!("stages of a query expected: {error}")))?;
-        Ok(Box::new(Runner::new(stages, limits)?))
+        begin_pausing(program, limits, PAUSE_CALLS)
     }
+}
+
+/// A runner as those of [`QueryStages`], which pauses after so many calls of steps, at least one.
+///
+/// # Errors
+/// As [`StagePrograms::begin`].
+pub fn begin_pausing(
+    program: &[u8],
+    limits: StageLimits,
+    pause_calls: usize,
+) -> Result<Box<dyn StageRunner>> {
+    let stages = program::decode(program);
+    // Nodes of another version may send others: whoever asked reads in another way.
+    let stages = stages
+        .map_err(|error| Error::new(ErrorKind::Busy, format!("stages of a query expected: {error}")))?;
+    Ok(Box::new(Runner::new(stages, limits, pause_calls.max(1))?))
 }
 
 struct Runner {
     stages: Vec<StageSteps>,
     charge: Charge<'static>,
+    pause_calls: usize,
+    paused: Option<PendingInput>,
+}
+
+/// What a stage was given and is not through with.
+struct PendingInput {
+    stage: u16,
+    rows: CountedPortions,
+    /// Whether nothing comes behind it.
+    is_last: bool,
 }
 
 struct StageSteps {
@@ -55,7 +81,7 @@ struct StageSteps {
 }
 
 impl Runner {
-    fn new(stages: Vec<Traversal>, limits: StageLimits) -> Result<Self> {
+    fn new(stages: Vec<Traversal>, limits: StageLimits, pause_calls: usize) -> Result<Self> {
         let StageLimits { memory_bytes, time, cancel, budget } = limits;
         let limits = QueryLimits { timeout: time, memory_bytes, threads: 1, ..QueryLimits::default() };
         let charge = Charge::with_budget(limits, cancel, QueryBudget::Shared(budget));
@@ -71,40 +97,42 @@ impl Runner {
             let pipeline = Builder::new(&plan).root()?;
             Ok(StageSteps { pipeline, outgoing: Outgoing::new(to), has_source, has_ended: false })
         });
-        Ok(Self { stages: made.collect::<Result<_>>()?, charge })
+        Ok(Self { stages: made.collect::<Result<_>>()?, charge, pause_calls, paused: None })
     }
 
-    /// Runs a stage on `batch`, or to its end.
-    fn run(&mut self, stage: u16, batch: Option<Batch>, context: &mut StageContext<'_>) -> Result<()> {
-        let Self { stages, charge } = self;
-        let steps = stages.get_mut(usize::from(stage)).filter(|steps| !steps.has_ended);
-        let Some(StageSteps { pipeline, outgoing, has_source, has_ended }) = steps else {
-            return Err(Error::invalid(format!("the query has no stage {stage} that still runs")));
-        };
-        let is_end = batch.is_none();
-        let _waits = charge.limit_waits();
+    /// Whether a stage still takes rows.
+    fn check_runs(&self, stage: u16) -> Result<&StageSteps> {
+        let steps = self.stages.get(usize::from(stage)).filter(|steps| !steps.has_ended);
+        let runs = steps.filter(|_| self.paused.is_none());
+        runs.ok_or_else(|| Error::invalid(format!("the query has no stage {stage} that takes rows now")))
+    }
+
+    /// Runs a stage on `input` until it is through, or pauses.
+    fn run(&mut self, mut input: PendingInput, context: &mut StageContext<'_>) -> Result<StageProgress> {
+        let Self { stages, charge, pause_calls, paused } = self;
+        let StageSteps { pipeline, outgoing, .. } = &mut stages[usize::from(input.stage)];
+        let (mut calls, _waits) = (*pause_calls, charge.limit_waits());
         let mut cx = Context::new(Graph::Read(context.view), charge.clone(), &NoKernels);
-        let mut portions = Portions::from(match batch {
-            Some(batch) => batch,
-            None if *has_source => Batch::new(Column::new(Data::Items(vec![Item::Null])), vec![0]),
-            None => Batch::empty(),
-        });
-        let mut pull = |pipeline: &mut Pipeline, ended: bool| -> Result<()> {
-            while let Some(made) = pipeline.pull(ended, &mut cx)? {
-                outgoing.push(&made, &mut cx.charge, (context.routes, &mut *context.out))?;
+        loop {
+            let has_ended = input.is_last && input.rows.is_empty();
+            match pipeline.pull_some(has_ended, &mut calls, &mut cx)? {
+                Pulled::Batch(made) => {
+                    outgoing.push(&made, &mut cx.charge, (context.routes, &mut *context.out))?;
+                }
+                Pulled::Paused => {
+                    *paused = Some(input);
+                    return Ok(StageProgress::Paused);
+                }
+                Pulled::Nothing => match input.rows.next(BATCH_ROWS) {
+                    Some(rows) => pipeline.push(rows),
+                    None => break,
+                },
             }
-            Ok(())
-        };
-        while let Some(portion) = portions.next(BATCH_ROWS) {
-            pipeline.push(portion);
-            pull(pipeline, false)?;
         }
-        if is_end {
-            *has_ended = true;
-            pull(pipeline, true)?;
+        if input.is_last {
             outgoing.flush(&mut cx.charge, (context.routes, &mut *context.out))?;
         }
-        Ok(())
+        Ok(StageProgress::Done)
     }
 }
 
@@ -137,15 +165,31 @@ impl StageRunner for Runner {
         self.stages.len() as u16
     }
 
-    fn take(&mut self, stage: u16, rows: &[u8], context: &mut StageContext<'_>) -> Result<()> {
+    fn take(&mut self, stage: u16, rows: &[u8], context: &mut StageContext<'_>) -> Result<StageProgress> {
+        self.check_runs(stage)?;
         let batch = rows::decode(rows).map_err(|error| rows::unreadable(&error))?;
         check_rows(&batch, context.routes, context.place, context.groups)?;
-        let ran = self.run(stage, Some(batch), context);
+        let rows = CountedPortions::new(batch, &mut self.charge)?;
+        let ran = self.run(PendingInput { stage, rows, is_last: false }, context);
         self.charge.explained(ran)
     }
 
-    fn end(&mut self, stage: u16, context: &mut StageContext<'_>) -> Result<()> {
-        let ran = self.run(stage, None, context);
+    fn end(&mut self, stage: u16, context: &mut StageContext<'_>) -> Result<StageProgress> {
+        let rows = match self.check_runs(stage)?.has_source {
+            true => Batch::new(Column::new(Data::Items(vec![Item::Null])), vec![0]),
+            false => Batch::empty(),
+        };
+        self.stages[usize::from(stage)].has_ended = true;
+        let rows = CountedPortions::new(rows, &mut self.charge)?;
+        let ran = self.run(PendingInput { stage, rows, is_last: true }, context);
+        self.charge.explained(ran)
+    }
+
+    fn go_on(&mut self, context: &mut StageContext<'_>) -> Result<StageProgress> {
+        let paused = self.paused.take();
+        let input =
+            paused.ok_or_else(|| Error::invalid("a stage of the query that has not paused goes on"))?;
+        let ran = self.run(input, context);
         self.charge.explained(ran)
     }
 }

@@ -28,6 +28,7 @@ use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
@@ -57,7 +58,8 @@ The end:
 
   A service keeps its options in a settings file (--config FILE), below a line
   [cluster.serve]. The log of the server is written to standard error. Started
-  by systemd (Type=notify), the node tells it when it is ready, or stops.";
+  by systemd (Type=notify), the node tells it when it is ready, or stops; while
+  it copies what it lacks, or reads the log, it asks for more time to start.";
 
 /// How often it is looked whether the node has joined, or is to end.
 const JOIN_INTERVAL: Duration = Duration::from_millis(20);
@@ -116,9 +118,10 @@ fn open(
     let endpoints = own.log.servers().join(", ");
     tracing::info!(target: target::SERVER, cluster = description.name, node = own.node.0, "waits for the log at {endpoints}");
     serving.tell(&format!("waiting for the log at {endpoints}"));
+    let (tells, progress) = channel();
     let options = ClusterNodeOptions {
         join_patience: arguments.join_timeout,
-        on_report: Some(reporting()),
+        on_report: Some(reporting(tells)),
         ..node_options()
     };
     // It may wait for the log for long, and is asked to end meanwhile.
@@ -130,6 +133,9 @@ fn open(
         if context.cancel.is_cancelled() {
             tracing::info!(target: target::SERVER, "ends before the node has joined");
             return Ok(None);
+        }
+        if let Some(newest) = progress.try_iter().last() {
+            serving.tell_progress(&newest);
         }
         thread::sleep(JOIN_INTERVAL);
     }

@@ -12,13 +12,19 @@ use evergraph_server::metric_samples::DatabaseSample;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Tells the log of the server what a node reports, from now on.
+/// Tells the log of the server what a node reports, from now on; and `progress` how far its start is.
 #[must_use]
-pub fn reporting() -> OnReport {
-    Arc::new(|report| match report.severity {
+pub fn reporting(progress: Sender<String>) -> OnReport {
+    Arc::new(move |report| match report.severity {
+        ReportSeverity::Progress => {
+            tracing::info!(target: target::SERVER, "{}", report.text);
+            // Nobody listens once the node has joined.
+            let _ = progress.send(report.text.clone());
+        }
         ReportSeverity::Notice => tracing::info!(target: target::SERVER, "{}", report.text),
         ReportSeverity::Warning => tracing::warn!(target: target::SERVER, "{}", report.text),
         ReportSeverity::Failure => tracing::error!(target: target::SERVER, "{}", report.text),

@@ -6,6 +6,7 @@
 //! | `RELOADING=1`, `MONOTONIC_USEC` | SIGHUP came: files are read again |
 //! | `WATCHDOG=1` | twice in the time that systemd waits, as long as the server works |
 //! | `STOPPING=1` | it stops |
+//! | `EXTEND_TIMEOUT_USEC` | it is starting, and has just come a step further: `TimeoutStartSec` does not end it for five minutes more |
 //! | `STATUS` | what it does, in words |
 //!
 //! They are datagrams to the socket that `NOTIFY_SOCKET` names; without that variable nothing is sent.
@@ -16,6 +17,9 @@ use evergraph_server::log::target;
 use sd_notify::NotifyState;
 use std::env;
 use std::time::{Duration, Instant};
+
+/// How long a start may take after it has come a step further, whatever the unit says.
+const START_EXTENSION: Duration = Duration::from_secs(300);
 
 /// The service manager, if there is one.
 #[derive(Debug)]
@@ -44,6 +48,13 @@ impl ServiceManager {
     /// Tells what the server does, in words, while it is not ready.
     pub fn status(&self, text: &str) {
         self.tell(&[NotifyState::Status(text)]);
+    }
+
+    /// Tells that the server has come a step further, in words, and is not ready yet: a start that goes on is not ended for how long it
+    /// takes.
+    pub fn starting_on(&self, text: &str) {
+        let extension = u32::try_from(START_EXTENSION.as_micros()).unwrap_or(u32::MAX);
+        self.tell(&[NotifyState::ExtendTimeoutUsec(extension), NotifyState::Status(text)]);
     }
 
     /// Tells that the server accepts connections.

@@ -104,6 +104,11 @@ impl<'a> Serving<'a> {
         self.manager.status(status);
     }
 
+    /// Tells the service manager how far the start is, which goes on: it may take as long as it says so.
+    pub fn tell_progress(&self, status: &str) {
+        self.manager.starting_on(status);
+    }
+
     /// Serves until Ctrl-C or SIGTERM. `report` is printed when the server listens: it is given the URL for drivers, and whether
     /// they have to log in.
     ///

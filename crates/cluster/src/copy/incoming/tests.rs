@@ -16,6 +16,8 @@ struct Source {
     pieces: u64,
     copy: Option<(CopyId, u64, u64)>,
     refuses: Option<CopyRefusal>,
+    /// How often it refuses before it gives it.
+    refusals: u64,
     /// It cannot read this piece, nor those behind it.
     fails_at: u64,
     /// It says nothing any more after so many messages.
@@ -29,6 +31,7 @@ impl Source {
             pieces,
             copy: None,
             refuses: None,
+            refusals: u64::MAX,
             fails_at: u64::MAX,
             lives_for: u64::MAX,
         }
@@ -48,6 +51,12 @@ impl Source {
             return Vec::new();
         }
         self.lives_for -= 1;
+        if matches!(message, CopyMessage::Begin { .. }) {
+            match self.refusals.checked_sub(1) {
+                Some(left) => self.refusals = left,
+                None => self.refuses = None,
+            }
+        }
         match (message, &self.refuses) {
             (CopyMessage::Begin { copy, subject }, Some(reason)) => {
                 assert_eq!(subject, SUBJECT);
@@ -83,6 +92,7 @@ impl Source {
 struct Got {
     bytes: Vec<(u8, u8)>,
     sources: Vec<NodeId>,
+    waited_for: Vec<NodeId>,
     is_complete: bool,
     took: Duration,
 }
@@ -141,6 +151,7 @@ impl World {
                     }
                     IncomingEvent::Piece(piece) => got.bytes.push((piece.changes[0], piece.changes[1])),
                     IncomingEvent::Complete => got.is_complete = true,
+                    IncomingEvent::Waits { source, .. } => got.waited_for.push(source),
                     IncomingEvent::GivenUp => {}
                 }
             }
@@ -289,6 +300,47 @@ fn a_node_that_comes_to_what_is_wanted_is_waited_for_and_not_for_ever() {
     let got = World::new(1, vec![first], None).run(&mut copy);
     assert!(!got.is_complete && copy.silent().is_empty(), "{got:?}");
     assert!(got.took > BEHIND_MAX && got.took < BEHIND_MAX + PATIENCE * 2, "{got:?}");
+}
+
+#[test]
+fn a_node_that_is_starting_is_waited_for_as_long_as_it_says_so() {
+    let mut first = Source::new(1, 60);
+    // Once a second, longer than anybody is patient who hears nothing.
+    (first.refuses, first.refusals) = (Some(CopyRefusal::Starting), 3 * PATIENCE.as_secs());
+    let got = World::new(1, vec![first], None).run(&mut incoming(&[1]));
+    assert_eq!((got.bytes, got.is_complete), (all_of(1, 60), true));
+    assert!(
+        got.took > PATIENCE * 2 && got.waited_for.len() as u64 == 3 * PATIENCE.as_secs(),
+        "{:?}",
+        got.took
+    );
+}
+
+#[test]
+fn what_every_node_lacks_is_given_up_at_once_and_what_one_has_is_not() {
+    let lacks = |node| Source { refuses: Some(CopyRefusal::Lacking), ..Source::new(node, 60) };
+    let mut copy = incoming(&[1, 2]);
+    let got = World::new(1, vec![lacks(1), lacks(2)], None).run(&mut copy);
+    assert!(!got.is_complete && got.took < PATIENCE / 2, "{got:?}");
+    assert_eq!(copy.lacking(), &BTreeSet::from([1, 2].map(NodeId)));
+
+    // One that says nothing may have it.
+    let mut silent = Source::new(2, 60);
+    silent.lives_for = 0;
+    let mut copy = incoming(&[1, 2]);
+    let got = World::new(1, vec![lacks(1), silent], None).run(&mut copy);
+    assert!(!got.is_complete && got.took >= PATIENCE, "{got:?}");
+    assert_eq!(copy.lacking(), &BTreeSet::from([NodeId(1)]));
+
+    // And one that has lacked it has it once it has copied it.
+    let mut late = lacks(1);
+    late.refusals = 1;
+    let mut busy = Source::new(2, 60);
+    busy.refuses = Some(CopyRefusal::Busy);
+    let mut copy = incoming(&[1, 2]);
+    let got = World::new(1, vec![late, busy], None).run(&mut copy);
+    assert_eq!((got.bytes, got.is_complete), (all_of(1, 60), true));
+    assert!(copy.lacking().is_empty(), "{copy:?}");
 }
 
 #[test]

@@ -12,7 +12,8 @@ use crate::node::answer_workers::{AnswerWorkers, AnswerWorkersOptions};
 use crate::node::apply::Applier;
 use crate::node::checkpoint_steps::SaveError;
 use crate::node::incarnation::NodeStart;
-use crate::node::node_loop::{NodeError, NodeEvent, NodeLoop};
+use crate::node::node_error::NodeError;
+use crate::node::node_loop::{NodeEvent, NodeLoop};
 use crate::node::node_thread::ThreadedNode as _;
 use crate::node::owned_node::{NodeListener, OwnedNode};
 use crate::node::partition_store::PartitionStore as _;
@@ -139,13 +140,15 @@ impl World {
         self.step();
     }
 
-    /// What an asker is told next; heartbeats are not counted.
+    /// What an asker is told next; heartbeats are not counted, nor what the node said before it had joined.
     fn next(&mut self, asker: usize) -> CopyMessage {
         let ends_at = self.clock.now() + Duration::from_secs(20);
         while self.clock.now() < ends_at {
             self.step();
             while let Some(received) = self.askers[asker - 1].receive() {
-                if let Frame::Copy(message) = received.frame {
+                if let Frame::Copy(message) = received.frame
+                    && !matches!(message, CopyMessage::NeedsLog(_))
+                {
                     return message;
                 }
             }

@@ -5,6 +5,7 @@ use crate::digest::LogDigest;
 use crate::key_hash::graph_salt::GraphSalt;
 use crate::node::answering::AskedQuestion;
 use crate::node::horizon::HorizonHolder;
+use crate::planted::assert_found;
 use crate::record::body::RecordBody;
 use crate::record_id::RecordId;
 use crate::remote::question::{Question, QuestionId};
@@ -203,7 +204,7 @@ fn nodes_tell_each_other_how_far_they_are_and_their_horizons_follow() {
 }
 
 #[test]
-fn a_node_that_has_not_joined_says_nothing_and_reads_nothing() {
+fn a_node_that_has_not_joined_does_not_say_how_far_it_is_and_reads_nothing() {
     let (_network, mut a, mut b) = two(99);
     a.node.tables = {
         let members = Members::new((0..2).map(|node| (NodeId(node), Box::<str>::from("a:1"))));
@@ -213,13 +214,14 @@ fn a_node_that_has_not_joined_says_nothing_and_reads_nothing() {
     (1..=5).for_each(|message| b.apply(message));
     a.step(0);
     assert!(a.peers.readers().begin().is_err());
-    assert_eq!((b.step(0), a.peers.next_step_at()), (vec![], None));
+    assert_eq!((b.step(0), a.peers.next_step_at()), (vec![], Some(ms(1000))));
     // Another process has joined as this node, with the same incarnation.
     (a.node.tables, a.node.is_other_process) = (tables(), true);
     a.apply(6);
     a.step(5);
     assert!(a.peers.readers().begin().is_err());
-    assert_eq!((b.step(5), a.peers.next_step_at()), (vec![], None));
+    assert_eq!((b.step(5), a.peers.next_step_at()), (vec![], Some(ms(1000))));
+    assert!(!b.peers.is_alive(ms(5), NodeId(0)));
     a.node.is_other_process = false;
     a.apply(7);
     a.step(10);
@@ -270,6 +272,42 @@ fn a_member_that_copies_says_what_it_needs_of_the_log_and_has_its_say_again() {
     let asked = CopyMessage::End { copy: crate::copy::message::CopyId(3) };
     copying.send(NodeId(0), &Frame::Copy(asked.clone())).unwrap();
     assert_eq!(a.step(1), [PeerEvent::Copy(NodeId(1), asked)]);
+}
+
+#[test]
+fn the_log_is_kept_for_a_node_that_reads_what_it_has_missed_until_it_has_joined() {
+    let (_network, mut a, mut b) = two(99);
+    // It has copied what it lacked, and the others heard of it last when it was far behind.
+    (a.node.is_other_process, a.node.needed_from) = (true, LogPosition(2000));
+    b.peers.needs.set_members(LogPosition::START, [NodeId(0)]);
+    b.peers.needs.heard(NodeId(0), LogPosition(3));
+    (1..=2100).for_each(|message| b.apply(message));
+    assert!(b.step(0).contains(&PeerEvent::LeftBehind(NodeId(0))));
+    assert_eq!(b.peers.trims_to(LogPosition(2050)), Some(LogPosition(2050)), "2 GiB since");
+    let mut now = 0;
+    for message in 1..2090 {
+        a.apply(message);
+        a.step(now);
+        now += 100;
+        b.step(now);
+        assert_eq!(
+            b.peers.trims_to(LogPosition(2050)),
+            Some(LogPosition(2000)),
+            "it is trimmed at {message}"
+        );
+    }
+    a.node.is_other_process = false;
+    a.apply(2090);
+    a.step(now);
+    b.step(now);
+    assert_eq!(b.peers.trims_to(LogPosition(2050)), Some(LogPosition(2000)));
+    assert!(b.peers.is_alive(ms(now), NodeId(0)), "it says how far it is as soon as it has joined");
+}
+
+#[test]
+fn planted_bugs_of_needs_are_found() {
+    let test = the_log_is_kept_for_a_node_that_reads_what_it_has_missed_until_it_has_joined;
+    assert_found(Bug::NeedUntold, test, "it is trimmed at 1");
 }
 
 #[test]

@@ -46,9 +46,12 @@ fn any_frame() -> impl Strategy<Value = Frame> {
         (any_id(), content()).prop_map(|(id, answered)| Frame::Answer(Answer { id, answered })),
         (any_id(), any_reason()).prop_map(|(id, reason)| Frame::Refusal(QuestionRefusal { id, reason })),
         any_id().prop_map(Frame::Forget),
-        (any_id(), any::<u16>(), any::<u32>()).prop_map(|(id, stage, from)| {
+        (any_id(), any::<u16>(), any::<u32>(), any::<bool>()).prop_map(|(id, stage, from, is_more)| {
             let id = TravelId { asker: id.asker, number: id.number };
-            Frame::Travel(TravelMessage::Want { id, stage, from })
+            Frame::Travel(match is_more {
+                true => TravelMessage::More { id, stage, from },
+                false => TravelMessage::Want { id, stage, from },
+            })
         }),
     ];
     let batchable = batchable.boxed();

@@ -13,15 +13,16 @@ use crate::travel::open_queries::Arrived;
 use crate::travel::own_view::{OpenStageViews, StageView};
 use crate::travel::stage_workers::do_work;
 use crate::travel::travel_options::TravelOptions;
-use evergraph_graph::budget::Unlimited;
+use evergraph_graph::budget::{Budget, Unlimited};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::id::PartitionId;
 use evergraph_graph::partition::PartitionCount;
-use evergraph_graph::stage_programs::{StageContext, StageLimits, StagePrograms, StageRunner};
+use evergraph_graph::stage_programs::{StageContext, StageLimits, StagePrograms, StageProgress, StageRunner};
 use evergraph_graph::travel::{Routes, TravelStart};
 use evergraph_graph::view::GraphView;
 use evergraph_storage::index::directory::{IndexDirectory, Indexes};
 use evergraph_storage::io::clock::{Clock as _, ManualClock};
+use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::snapshot::reader::Reader;
 use evergraph_storage::transaction::writes::Writes;
 use std::task::Waker;
@@ -56,17 +57,25 @@ impl OpenStageViews for NoViews {
     }
 }
 
-/// A program whose byte is the number of its stages: each row becomes two at other places, and the last stage sums what came.
+/// A program whose byte is the number of its stages: each row becomes two at other places, and the last stage sums what came. It
+/// pauses twice whatever it does.
 struct ToyPrograms;
 
 struct ToyRunner {
     stages: u16,
     sum: u32,
+    paused: Option<PausedToy>,
+}
+
+struct PausedToy {
+    stage: u16,
+    rows: Option<Vec<u32>>,
+    pauses: usize,
 }
 
 impl StagePrograms for ToyPrograms {
     fn begin(&self, program: &[u8], _: StageLimits) -> Result<Box<dyn StageRunner>> {
-        Ok(Box::new(ToyRunner { stages: u16::from(program[0]), sum: 0 }))
+        Ok(Box::new(ToyRunner { stages: u16::from(program[0]), sum: 0, paused: None }))
     }
 }
 
@@ -84,6 +93,11 @@ fn decoded(bytes: &[u8]) -> Vec<u32> {
 }
 
 impl ToyRunner {
+    fn begin(&mut self, work: PausedToy, context: &mut StageContext<'_>) -> Result<StageProgress> {
+        assert!(self.paused.replace(work).is_none(), "it has paused");
+        self.go_on(context)
+    }
+
     fn send(&self, rows: &[u32], context: &mut StageContext<'_>) -> Result<()> {
         let places = u32::from(context.routes.places());
         for place in 0..places {
@@ -101,21 +115,30 @@ impl StageRunner for ToyRunner {
         self.stages
     }
 
-    fn take(&mut self, stage: u16, rows: &[u8], context: &mut StageContext<'_>) -> Result<()> {
-        let rows = decoded(rows);
-        if stage + 1 == self.stages {
-            self.sum += rows.iter().sum::<u32>();
-            return Ok(());
-        }
-        let next: Vec<u32> = rows.into_iter().flat_map(next).collect();
-        self.send(&next, context)
+    fn take(&mut self, stage: u16, rows: &[u8], context: &mut StageContext<'_>) -> Result<StageProgress> {
+        self.begin(PausedToy { stage, rows: Some(decoded(rows)), pauses: 2 }, context)
     }
 
-    fn end(&mut self, stage: u16, context: &mut StageContext<'_>) -> Result<()> {
-        match stage + 1 == self.stages {
-            true => context.out.put(RowsTarget::Asker, encoded(&[self.sum])),
-            false => Ok(()),
+    fn end(&mut self, stage: u16, context: &mut StageContext<'_>) -> Result<StageProgress> {
+        self.begin(PausedToy { stage, rows: None, pauses: 2 }, context)
+    }
+
+    fn go_on(&mut self, context: &mut StageContext<'_>) -> Result<StageProgress> {
+        let mut paused = self.paused.take().expect("nothing else comes between");
+        if paused.pauses > 0 {
+            paused.pauses -= 1;
+            self.paused = Some(paused);
+            return Ok(StageProgress::Paused);
         }
+        let PausedToy { stage, rows, .. } = paused;
+        let is_last = stage + 1 == self.stages;
+        match rows {
+            Some(rows) if is_last => self.sum += rows.iter().sum::<u32>(),
+            Some(rows) => self.send(&rows.into_iter().flat_map(next).collect::<Vec<_>>(), context)?,
+            None if is_last => context.out.put(RowsTarget::Asker, encoded(&[self.sum]))?,
+            None => {}
+        }
+        Ok(StageProgress::Done)
     }
 }
 
@@ -148,6 +171,10 @@ fn author(node: u16) -> Author {
 
 impl World {
     fn new(seed: u64, faults: Faults, options: TravelOptions) -> Self {
+        Self::with_budget(seed, faults, options, &(Arc::new(Unlimited) as Arc<dyn Budget>))
+    }
+
+    fn with_budget(seed: u64, faults: Faults, options: TravelOptions, budget: &Arc<dyn Budget>) -> Self {
         let clock = Arc::new(ManualClock::new(0));
         let node = |node| {
             TravellingQueries::new(TravelParts {
@@ -155,7 +182,7 @@ impl World {
                 views: Arc::new(NoViews),
                 readers: Readers::new(SeenLog::START),
                 programs: Arc::new(ToyPrograms),
-                budget: Arc::new(Unlimited),
+                budget: Arc::clone(budget),
                 clock: Arc::<ManualClock>::clone(&clock),
                 waker: Waker::noop().clone(),
                 options,
@@ -180,6 +207,16 @@ impl World {
     fn begin(&mut self, stages: u16, rows: &[u32], memory_bytes: u64, time: Duration) -> TravelId {
         let program =
             TravelProgram { bytes: vec![stages as u8], stages, start: TravelStart::Rows, memory_bytes, time };
+        let (queries, id) = (self.nodes[0].clone(), self.open(program));
+        for row in rows {
+            queries.send_first(id, Some(((row % u32::from(NODES)) as u16, encoded(&[*row])))).unwrap();
+        }
+        queries.send_first(id, None).unwrap();
+        id
+    }
+
+    /// Begins a program on node 0, which has sent no rows yet.
+    fn open(&mut self, program: TravelProgram) -> TravelId {
         let queries = self.nodes[0].clone();
         let id = queries.ask(SeenLog::START, program.clone()).unwrap();
         let routes = Routes::new(PartitionCount::new(NODES).unwrap(), NODES, vec![0, 1, 2]).unwrap();
@@ -189,10 +226,6 @@ impl World {
         let places = ((0..NODES).map(author).collect(), routes);
         state.start(self.clock.now(), (id, SeenLog::START, program), places, &log);
         drop(state);
-        for row in rows {
-            queries.send_first(id, Some(((row % u32::from(NODES)) as u16, encoded(&[*row])))).unwrap();
-        }
-        queries.send_first(id, None).unwrap();
         id
     }
 
@@ -367,7 +400,9 @@ fn a_query_ends_everywhere_with_its_time_and_with_its_memory() {
     }
     assert!(world.nodes.iter().all(|node| node.open().1 == 0), "{:?}", world.nodes);
     let error = world.run(id).unwrap_err();
-    assert!(error.kind() == ErrorKind::Busy && error.to_string().contains("is over"), "{error}");
+    let text = error.to_string();
+    assert!(error.kind() == ErrorKind::Busy && text.contains("the 1.0ms that it had"), "{text}");
+    assert!(text.contains("raise its timeout") && text.contains("with('travel', false)"), "{text}");
     world.nodes[0].end(id);
     world.settle();
     let mut world = World::new(10, Faults::default(), TravelOptions::default());
@@ -402,4 +437,49 @@ fn without_losses_nothing_is_sent_but_rows() {
     // First rows and results of two others, and six ways twice between.
     assert_eq!((count(|of| of.rows_messages), count(|of| of.again)), (2 + 2 * 6 + 2, 0));
     assert_eq!(count(|of| of.others), 2, "it begins at two others");
+}
+
+/// A runner of a node knows how much of the time was left when it began, and says so as its timeout.
+#[test]
+fn an_error_of_a_stage_whose_time_is_over_is_not_the_querys() {
+    let mut world = World::new(13, Faults::default(), TravelOptions::default());
+    let id = world.begin(3, &[1, 2, 3, 4], MUCH, Duration::from_millis(900));
+    while world.nodes[1].open().1 == 0 {
+        world.happen();
+    }
+    world.clock.advance(Duration::from_secs(1));
+    let late = Error::new(ErrorKind::Limit, "the query took longer than its timeout of 0.8 s");
+    world.nodes[1].worked(id, Duration::ZERO, WorkDone::Failed(late));
+    let error = world.run(id).unwrap_err();
+    assert!(error.kind() == ErrorKind::Busy && error.to_string().contains("the 900.0ms"), "{error}");
+    world.nodes[0].end(id);
+    world.settle();
+}
+
+#[test]
+fn rows_and_results_are_kept_in_memory_of_the_node_and_given_back() {
+    let memory = MemoryBudget::new(u64::MAX);
+    let budget: Arc<dyn Budget> = Arc::new(memory.clone());
+    let mut world = World::with_budget(14, Faults::default(), TravelOptions::default(), &budget);
+    let id = world.begin(3, &[1, 2, 3, 4], MUCH, LONG);
+    assert!(memory.used_bytes() > 0, "first rows are kept");
+    assert_eq!(world.run(id).unwrap(), expected(3, &[1, 2, 3, 4]));
+    world.nodes[0].end(id);
+    world.settle();
+    assert_eq!(memory.used_bytes(), 0);
+    let budget: Arc<dyn Budget> = Arc::new(MemoryBudget::new(100));
+    let mut world = World::with_budget(15, Faults::default(), TravelOptions::default(), &budget);
+    let queries = world.nodes[0].clone();
+    let program =
+        TravelProgram { bytes: vec![2], stages: 2, start: TravelStart::Rows, memory_bytes: MUCH, time: LONG };
+    let id = world.open(program);
+    let over = queries.send_first(id, Some((0, encoded(&[1])))).unwrap_err();
+    assert_eq!(over.kind(), ErrorKind::Limit);
+    let text = over.to_string();
+    assert!(
+        text.contains("for rows of queries that travel exceeds the memory budget of 100 bytes"),
+        "{text}"
+    );
+    queries.end(id);
+    world.settle();
 }

@@ -54,8 +54,8 @@ fn serve(folder: &Folder, node: usize) -> Served {
 
 /// The same with variables of the environment.
 fn serve_beside(folder: &Folder, node: usize, variables: &[(&str, &str)]) -> Served {
-    let arguments = [&format!("shop/node-{node}"), "--quiet", "--json"];
-    let served = folder.serve_by(&["cluster", "serve"], variables, &arguments);
+    let home = format!("shop/node-{node}");
+    let served = folder.serve_by(&["cluster", "serve"], variables, &[&home, "--quiet", "--json"]);
     assert!(
         served.first.contains(&format!("\"node\": {node}")) || served.first.contains("ws://"),
         "{}",
@@ -238,16 +238,22 @@ fn a_node_whose_machine_was_replaced_has_everything_from_the_others() {
     }
     // Its service manager hears that it gets on, before it is ready.
     let manager = UnixDatagram::bind(folder.path("notify")).unwrap();
-    manager.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    manager.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let socket = folder.path("notify").display().to_string();
-    let third = serve_beside(&folder, 2, &[("NOTIFY_SOCKET", socket.as_str())]);
-    let (mut told, mut bytes) = (String::new(), [0; 4096]);
-    while !told.contains("READY=1") {
-        let length = manager.recv(&mut bytes).unwrap();
-        told += &String::from_utf8_lossy(&bytes[..length]);
-    }
-    let asks = "EXTEND_TIMEOUT_USEC=300000000\nSTATUS=copies what follows from the log from node";
-    assert!(told.contains(asks), "{told}");
+    let (third, told) = std::thread::scope(|scope| {
+        // Meanwhile, since a socket has room for few messages.
+        let listener = scope.spawn(|| {
+            let (mut told, mut bytes) = (String::new(), [0_u8; 4096]);
+            while !told.contains("READY=1") {
+                let length = manager.recv(&mut bytes).unwrap();
+                told.push_str(&String::from_utf8_lossy(&bytes[..length]));
+            }
+            told
+        });
+        let third = serve_beside(&folder, 2, &[("NOTIFY_SOCKET", socket.as_str())]);
+        (third, listener.join().unwrap())
+    });
+    assert!(told.contains("EXTEND_TIMEOUT_USEC=300000000\nSTATUS=copies "), "{told}");
     assert_eq!([people, edges].map(|query| number(&third, query)), [51, 50]);
     let (code, now) = status(&folder, 2);
     assert_eq!((code, &now["state"]), (Some(0), &"serving".into()), "{now}");

@@ -412,7 +412,7 @@ mod tests {
         packer.push(&large(4, 40_000), ms(0)).unwrap();
         assert_eq!(packer.next_step_at(), Some(Duration::ZERO));
         assert_eq!(due(&mut packer, ms(0)), [(2, vec![2, 3])]);
-        assert_eq!(due(&mut packer, WAIT * 2), [(3, vec![4])]);
+        assert_eq!(due(&mut packer, WAIT * 4), [(3, vec![4])]);
     }
 
     #[test]

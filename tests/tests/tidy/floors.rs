@@ -214,6 +214,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["transport"],
             // What a node does with its network stands above both.
             &["node::own_partitions", "node::readers", "node::shared_tables"],
+            &["travel::own_graph"],
             &["travel::own_view"],
             &["travel"],
             &["node::answer_workers", "node::answering", "node::horizon", "node::outbox", "node::peer_loop"],

@@ -9,10 +9,9 @@
 //! found on one node. Indexes are none here: a node's tables may be newer than the moment, and whoever asked looks up.
 
 use crate::remote::remote_snapshot::GraphMap;
-use crate::travel::own_view::not_here;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::column::Column;
-use evergraph_graph::error::{Error, Result};
+use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{
     Direction, EdgeId, GROUP_SIZE, GroupId, KeyId, LabelId, PartitionId, TypeId, VertexId,
 };
@@ -83,6 +82,13 @@ impl OwnGraph {
             is_wanted && self.stores.contains_key(&self.map.partitions().of_group(*group))
         })
     }
+}
+
+/// The error of a partition that is read where it is not.
+#[cold]
+pub(super) fn not_here(partition: PartitionId) -> Error {
+    let text = format!("partition {} cannot be read on the node that was to", partition.0);
+    Error::new(ErrorKind::Busy, text)
 }
 
 impl GraphView for OwnGraph {

@@ -5,8 +5,8 @@
 use crate::digest::SeenLog;
 use crate::node::own_partitions::OwnPartitions;
 use crate::node::shared_tables::SharedTables;
-use crate::travel::own_graph::OwnGraph;
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use crate::travel::own_graph::{OwnGraph, not_here};
+use evergraph_graph::error::Result;
 use evergraph_graph::id::PartitionId;
 use evergraph_graph::view::GraphView;
 use std::sync::Arc;
@@ -59,11 +59,4 @@ impl StageView for OwnGraph {
     fn group_count(&self) -> u32 {
         self.map().group_count()
     }
-}
-
-/// The error of a partition that is read where it is not.
-#[cold]
-pub(super) fn not_here(partition: PartitionId) -> Error {
-    let text = format!("partition {} cannot be read on the node that was to", partition.0);
-    Error::new(ErrorKind::Busy, text)
 }

@@ -15,7 +15,7 @@
 //! its partitions hold ([`crate::node::apply`]); a log that does not is another one, and the node stops.
 //!
 //! The file is replaced as a whole, and says less than was applied, or as much: never more. It is written twice a second while
-//! something is applied ([`crate::running::seen_writer`]). What was applied since may be forgotten by a crash.
+//! something is applied (`running::seen_writer`). What was applied since may be forgotten by a crash.
 
 use crate::digest::{SeenLog, put_seen, take_seen};
 use crate::key_hash::graph_salt::GraphSalt;
@@ -50,7 +50,7 @@ pub fn write(directory: &dyn Directory, salt: GraphSalt, seen: &SeenLog) -> Resu
     Ok(())
 }
 
-/// What [`write`] said last in `directory`; `None` if it never did.
+/// What [`write()`] said last in `directory`; `None` if it never did.
 ///
 /// # Errors
 /// [`CheckpointError::Corrupt`], also if it is of another graph; and what the system says.

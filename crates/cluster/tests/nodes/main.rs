@@ -154,15 +154,21 @@ fn planted_bugs_of_nodes_are_found() {
     }
 }
 
-/// A node makes its partitions durable and crashes before it has saved the rest; the log loses the newest messages, and others
-/// take their places. The node starts again.
-fn started_on_a_log_that_lost_what_its_partitions_hold() -> ToyNode {
-    let script = Script::new(3, 12);
+/// A node that has made a checkpoint behind the first six messages of `script`, and its machine.
+fn checkpointed(script: &Script) -> (Machine, ToyNode) {
     let mut machine = Machine::new(3);
     let mut node = machine.start(&Fuse::new(None)).unwrap();
     script.messages[..6].iter().for_each(|bytes| machine.append(bytes));
     machine.read_all(&mut node).unwrap();
     machine.checkpoint(&mut node, None).unwrap();
+    (machine, node)
+}
+
+/// A node makes its partitions durable and crashes before it has saved the rest; the log loses the newest messages, and others
+/// take their places. The node starts again.
+fn started_on_a_log_that_lost_what_its_partitions_hold() -> ToyNode {
+    let script = Script::new(3, 12);
+    let (mut machine, mut node) = checkpointed(&script);
     script.messages[6..].iter().for_each(|bytes| machine.append(bytes));
     machine.read_all(&mut node).unwrap();
     machine.checkpoint(&mut node, Some(1)).unwrap_err();

@@ -5,10 +5,9 @@
 //! next start   from 6: the log must have what was noted, and does not
 //! ```
 
-use crate::barrier;
 use crate::fuse::Fuse;
-use crate::machine::Machine;
 use crate::script::Script;
+use crate::{barrier, checkpointed};
 use evergraph_cluster::digest::SeenLog;
 use evergraph_cluster::log::memory::OpenStreams;
 use evergraph_cluster::log::reader::{LogChange, ReadError};
@@ -19,11 +18,7 @@ use evergraph_cluster::planted::{Bug, with};
 /// What the next start finds on the log that lost four messages, to which others have appended so many.
 fn started(noted: Option<usize>, appended: u64) -> Result<LogPosition, NodeError> {
     let script = Script::new(3, 12);
-    let mut machine = Machine::new(3);
-    let mut node = machine.start(&Fuse::new(None)).unwrap();
-    script.messages[..6].iter().for_each(|bytes| machine.append(bytes));
-    machine.read_all(&mut node).unwrap();
-    machine.checkpoint(&mut node, None).unwrap();
+    let (mut machine, mut node) = checkpointed(&script);
     for (number, bytes) in (7..).zip(&script.messages[6..]) {
         machine.append(bytes);
         machine.read_all(&mut node).unwrap();

@@ -217,7 +217,19 @@ fn unavailable(failure: CallFailure) -> LogError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::log::etcd::options::EtcdOptions;
     use crate::log::etcd::wire::{KeyValue, ResponseHeader};
+
+    #[test]
+    fn an_append_may_go_out_again_before_other_requests_end() {
+        let options = EtcdOptions {
+            time_limit: Duration::from_secs(3),
+            ..EtcdOptions::new(vec!["http://a".parse().unwrap()], "log")
+        };
+        let requests = Requests::new(Arc::new(EtcdCluster::new(options).unwrap()));
+        let limits = [requests.append_deadline(), requests.deadline()].map(|deadline| deadline.limit);
+        assert_eq!(limits, [Duration::from_millis(1500), Duration::from_secs(3)]);
+    }
 
     #[test]
     fn the_log_ends_at_its_newest_message_or_at_the_newest_revision_of_all() {

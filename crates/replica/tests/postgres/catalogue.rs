@@ -1,12 +1,15 @@
 //! The catalogue: tables, keys, identities, partitions and publications, as PostgreSQL has them.
 
-use crate::server::{TestDatabase, TestServer, connect, run_sql};
+use crate::server::{TestDatabase, TestServer, connect, run_sql, through};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_replica::pgoutput::relation::RelationIdentity;
 use evergraph_replica::source::catalogue::{Catalogue, Key, Table, TableKind, TableRights, TypeKind};
 use evergraph_replica::source::contract::Source as _;
 use evergraph_replica::source::error::SourceResult;
 use evergraph_replica::source::postgres::server::PostgresSource;
+use evergraph_replica::source::postgres::settings::Host;
+use std::io::{self, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 fn names(names: &[Box<str>]) -> Vec<&str> {
@@ -202,4 +205,50 @@ fn a_table_that_is_dropped_while_the_catalogue_is_read_is_there_as_a_whole() {
     assert_eq!((table.columns.len(), &table.rights.unreadable_columns), (2, &Vec::new()));
     let after = read(&database).unwrap();
     assert!(after.table("public", "t").is_none() && after.table("public", "other").is_some());
+}
+
+/// The catalogue of `database`, whose reader sends nothing that contains `query` until `statements` were run.
+fn read_behind(database: &TestDatabase, query: &str, statements: &str) -> SourceResult<Catalogue> {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (settings, port) = (database.settings(), listener.local_addr().unwrap().port());
+    let mut server = TcpStream::connect(("127.0.0.1", settings.port)).unwrap();
+    std::thread::scope(|scope| {
+        let between = through(settings, Host::Tcp("127.0.0.1".into()), port);
+        let reader = scope.spawn(move || PostgresSource::new(between, CancelFlag::default()).catalogue());
+        let (mut client, _) = listener.accept().unwrap();
+        let (mut answers, mut to_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+        scope.spawn(move || io::copy(&mut answers, &mut to_client));
+        let (mut bytes, mut has_run) = (vec![0; 1 << 16], false);
+        // A query is one write of the reader's, who waits for its answer before the next one.
+        while let Ok(count @ 1..) = client.read(&mut bytes) {
+            if bytes[..count].windows(query.len()).any(|part| part == query.as_bytes()) {
+                database.run(statements);
+                has_run = true;
+            }
+            server.write_all(&bytes[..count]).unwrap();
+        }
+        assert!(has_run, "nobody sent {query}");
+        reader.join().unwrap()
+    })
+}
+
+#[test]
+fn what_comes_between_the_publications_and_the_tables_is_published() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database();
+    database.run(
+        "CREATE TABLE t (id int PRIMARY KEY); CREATE TABLE parts (id int PRIMARY KEY) PARTITION BY RANGE (id); \
+         CREATE PUBLICATION p FOR TABLE t, parts; CREATE PUBLICATION narrow FOR TABLE t (id)",
+    );
+    let statements =
+        "ALTER TABLE t ADD n int; CREATE TABLE part PARTITION OF parts FOR VALUES FROM (0) TO (9)";
+    let catalogue = read_behind(&database, "BEGIN ISOLATION LEVEL", statements).unwrap();
+    assert!(catalogue.table("public", "t").unwrap().column("n").is_some());
+    assert!(catalogue.table("public", "part").is_some());
+    let published: Vec<_> = ["narrow", "p"]
+        .iter()
+        .flat_map(|name| &catalogue.publication(name).unwrap().tables)
+        .map(|table| (&*table.table, names(&table.columns)))
+        .collect();
+    assert_eq!(published, [("t", vec!["id"]), ("t", vec!["id", "n"]), ("part", vec!["id"])]);
 }

@@ -1,8 +1,10 @@
-//! Reads the catalogue of a server: publications first, then tables, keys and types in one snapshot.
+//! Reads the catalogue of a server: publications, then tables, keys and types in one snapshot, then what is published once more.
 //!
 //! The server's functions about publications see what is newest, whatever the snapshot. Read before it, they cannot lack a table
-//! that is still there in the snapshot: one that is dropped meanwhile is dropped, and not unpublished. Those about rights are null of
-//! what is gone; it counts as readable, and is gone at the next look.
+//! that is still there in the snapshot: one that is dropped meanwhile is dropped, and not unpublished. Read behind it, they cannot
+//! lack a column or a partition that the snapshot has already: it would be taken for one that is not published, and only its marks
+//! would be kept, by which the next look tells whether rows were written with it. Those about rights are null of what is gone; it
+//! counts as readable, and is gone at the next look.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -38,7 +40,7 @@ const CHILD_TABLES: &str = "SELECT array_agg(format('%I.%I', hn.nspname, h.relna
 
 /// The catalogue of the database that `connection` is connected to.
 ///
-/// Cost: ten queries, in proportion to the columns of all tables.
+/// Cost: eleven queries, in proportion to the columns of all tables.
 ///
 /// # Errors
 /// If the server cannot be asked, or answers what is no catalogue.
@@ -69,6 +71,7 @@ fn read_in_transaction(
     foreign_keys(connection, &mut tables)?;
     catalogue.types = types(connection, &mut marks)?;
     catalogue.marks = marks;
+    add_published(&mut catalogue.publications, published_tables(connection)?);
     Ok(catalogue)
 }
 
@@ -400,6 +403,12 @@ fn publications(connection: &mut Connection, marks: &mut CatalogueMarks) -> Sour
         }
         Some(())
     })?;
+    add_published(&mut publications, published_tables(connection)?);
+    Ok(publications)
+}
+
+/// The tables that are published now, each with the name of its publication.
+fn published_tables(connection: &mut Connection) -> SourceResult<Vec<(String, PublishedTable)>> {
     // Version 14 publishes whole tables.
     let columns = match connection.server_version() {
         150_000.. => "attnames::text[], rowfilter",
@@ -411,7 +420,7 @@ fn publications(connection: &mut Connection, marks: &mut CatalogueMarks) -> Sour
     let sql = format!(
         "SELECT pubname, schemaname, tablename, {columns} FROM pg_publication_tables ORDER BY pubname, schemaname, tablename"
     );
-    let tables = rows(connection, "the published tables", &sql, |cells| {
+    rows(connection, "the published tables", &sql, |cells| {
         let publication = cells.text()?.to_owned();
         let (schema, table) = (cells.boxed()?, cells.boxed()?);
         let columns = cells.optional()?.map_or(Some(Vec::new()), texts)?;
@@ -419,13 +428,28 @@ fn publications(connection: &mut Connection, marks: &mut CatalogueMarks) -> Sour
             publication,
             PublishedTable { schema, table, columns, row_filter: cells.optional()?.map(Box::from) },
         ))
-    })?;
+    })
+}
+
+/// Adds `tables` to those of their publications, and their columns to those of tables that are there.
+fn add_published(publications: &mut [Publication], tables: Vec<(String, PublishedTable)>) {
     for (name, table) in tables {
-        if let Some(publication) = publications.iter_mut().find(|publication| *publication.name == *name) {
-            publication.tables.push(table);
+        let Some(publication) = publications.iter_mut().find(|publication| *publication.name == *name) else {
+            continue;
+        };
+        let is_it =
+            |known: &&mut PublishedTable| (&known.schema, &known.table) == (&table.schema, &table.table);
+        match publication.tables.iter_mut().find(is_it) {
+            None => publication.tables.push(table),
+            Some(known) => {
+                for column in table.columns {
+                    if !known.columns.contains(&column) {
+                        known.columns.push(column);
+                    }
+                }
+            }
         }
     }
-    Ok(publications)
 }
 
 /// Publications, a row for each table and schema that one was told to publish. One statement, since each has a snapshot of its

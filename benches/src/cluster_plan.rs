@@ -12,21 +12,35 @@ pub enum ClusterPart {
     Apply,
     /// Transactions a second of a single store, at both levels of isolation.
     Commits,
-    /// Transactions of one edge on nodes that run, on etcd, beside the log's own append; a restart.
+    /// Transactions of one edge on nodes that run, beside the log's own append; a restart.
     Log,
     /// Reads and writes of the micro-benchmarks on nodes that run; refusals beside a single store's.
     Mix,
-    /// One to four hops on nodes that run.
+    /// One to four hops on nodes that run; edges that nodes read.
     Hops,
-    /// How long clients wait when a node is lost, or the leader of etcd.
+    /// How long clients wait when a node is lost, or the server that leads the log.
     Loss,
 }
 
+/// What keeps the log of nodes that run.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum LogEngine {
+    /// Etcd.
+    Etcd,
+    /// NATS JetStream, in a harness with the feature `nats`.
+    Nats,
+}
+
 impl ClusterPart {
-    /// Whether nodes run for it, on etcd.
+    /// Whether nodes run for it.
     #[must_use]
     pub fn is_of_running(self) -> bool {
         matches!(self, Self::Log | Self::Mix | Self::Hops | Self::Loss)
+    }
+
+    /// Whether what keeps the log is a part of its figures.
+    fn is_of_log(self) -> bool {
+        matches!(self, Self::Log | Self::Loss)
     }
 }
 
@@ -51,7 +65,9 @@ pub struct ClusterPlan {
     pub clients: Vec<usize>,
     /// How long clients run.
     pub run_time: Duration,
-    /// How long a request to etcd may take; the log's default if it is not chosen.
+    /// What keeps the log of those parts whose figures depend on it; etcd does of the others.
+    pub logs: Vec<LogEngine>,
+    /// How long a request to the log's servers may take; the log's default if it is not chosen.
     pub log_time_limit: Option<Duration>,
     /// Vertices of the graphs of mixes and hops, as a power of two.
     pub mix_scale: u32,
@@ -73,10 +89,17 @@ impl ClusterPlan {
             vertices: 1 << 14,
             clients: vec![1, 8, 64, 128],
             run_time: Duration::from_secs(3),
+            logs: vec![LogEngine::Etcd],
             log_time_limit: None,
             mix_scale: 12,
             mix_clients: 16,
         }
+    }
+
+    /// Whether `engine` keeps the log of a part in which nodes run.
+    #[must_use]
+    pub fn keeps_log(&self, engine: LogEngine, part: ClusterPart) -> bool {
+        if part.is_of_log() { self.logs.contains(&engine) } else { engine == LogEngine::Etcd }
     }
 
     /// A second or two: whether it works, not how fast.
@@ -117,7 +140,11 @@ pub struct ClusterArguments {
     /// How long clients of nodes that run take a run, in milliseconds: 3000.
     #[arg(long, value_name = "MILLISECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     cluster_run_ms: Option<u64>,
-    /// How long a request of a node to etcd may take, in milliseconds; the log's default if it is not chosen.
+    /// What keeps the log in the parts log and loss, one after the other: etcd. For nats the harness needs its feature `nats`, and the
+    /// program nats-server.
+    #[arg(long, value_delimiter = ',', value_name = "ENGINE")]
+    cluster_log: Option<Vec<LogEngine>>,
+    /// How long a request of a node to the log's servers may take, in milliseconds; the log's default if it is not chosen.
     #[arg(long, value_name = "MILLISECONDS", value_parser = clap::value_parser!(u64).range(500..=60_000))]
     cluster_log_limit_ms: Option<u64>,
     /// Vertices of the graphs of mixes and hops, as a power of two: 12.
@@ -145,6 +172,9 @@ impl ClusterArguments {
         }
         if let Some(milliseconds) = self.cluster_run_ms {
             plan.run_time = Duration::from_millis(milliseconds);
+        }
+        if let Some(logs) = &self.cluster_log {
+            plan.logs.clone_from(logs);
         }
         if let Some(milliseconds) = self.cluster_log_limit_ms {
             plan.log_time_limit = Some(Duration::from_millis(milliseconds));

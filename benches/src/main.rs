@@ -37,6 +37,8 @@ mod guarded_process;
 mod line_process;
 mod mapped_plan;
 mod memory_group;
+#[path = "../../tests/src/nats.rs"]
+mod nats;
 mod plan;
 mod plot;
 mod process;

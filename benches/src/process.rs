@@ -1,4 +1,4 @@
-//! Process: memory and bytes read of this process, as the system counts them.
+//! Process: memory and bytes read of this process, and memory of others, as the system counts them.
 
 use std::fs;
 
@@ -33,6 +33,12 @@ impl MemoryPeak {
     pub fn bytes(self) -> u64 {
         status("VmHWM:").saturating_sub(self.before_bytes)
     }
+}
+
+/// Memory of another process that is not swapped out, in bytes; 0 where the system doesn't tell.
+#[must_use]
+pub fn resident_bytes(process: u32) -> u64 {
+    counted(&format!("/proc/{process}/status"), "VmRSS:")
 }
 
 /// Memory of the process that belongs to no file, in bytes; 0 where the system doesn't tell.

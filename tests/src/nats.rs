@@ -1,4 +1,4 @@
-//! NATS: where its server's program is, how a server is run, and whether it serves.
+//! NATS: where its server's program is, how a server is set up and run, and whether it serves.
 //!
 //! Tests of crates that this one depends on have no dependency on it, and include the file by its path, with
 //! `guarded_process.rs`.
@@ -22,6 +22,47 @@ pub fn program() -> Option<PathBuf> {
     }
     let path = env::var_os("PATH")?;
     env::split_paths(&path).map(|folder| folder.join("nats-server")).find(|program| program.is_file())
+}
+
+/// Where a server listens, on the loopback.
+#[derive(Clone, Copy, Debug)]
+pub struct ServerPorts {
+    /// For clients.
+    pub clients: u16,
+    /// For whoever asks how it is.
+    pub monitoring: u16,
+    /// For the other servers.
+    pub routes: u16,
+}
+
+impl ServerPorts {
+    /// Ports of a server each, of three times as many.
+    #[must_use]
+    pub fn of(ports: &[u16]) -> Vec<Self> {
+        let each = ports.chunks_exact(3);
+        each.map(|ports| Self { clients: ports[0], monitoring: ports[1], routes: ports[2] }).collect()
+    }
+}
+
+/// The configuration of the server `number` of `all`, whose data lies in `data`. `jetstream` has settings of JetStream, such as
+/// `sync_interval: always`.
+#[must_use]
+pub fn configuration(number: usize, all: &[ServerPorts], data: &Path, jetstream: &str) -> String {
+    let ServerPorts { clients, monitoring, routes } = all[number];
+    let mut text = format!(
+        "server_name: m{number}\nlisten: \"127.0.0.1:{clients}\"\nhttp: \"127.0.0.1:{monitoring}\"\n\
+         jetstream {{ store_dir: \"{}\", {jetstream} }}\n",
+        data.display()
+    );
+    if all.len() > 1 {
+        let others: Vec<String> =
+            all.iter().map(|ports| format!("nats://127.0.0.1:{}", ports.routes)).collect();
+        text += &format!(
+            "cluster {{ name: test, listen: \"127.0.0.1:{routes}\", routes: [{}] }}\n",
+            others.join(", ")
+        );
+    }
+    text
 }
 
 /// Runs a server by its configuration file, whose output is appended to the file `log`.

@@ -15,8 +15,12 @@ fn figures(folder: &Path, parts: &str, nodes: &str) -> Option<(Figures, String)>
         skips::skip(etcd::HOW_TO_INSTALL);
         return None;
     }
-    let done =
-        harness(folder, &["--only", "cluster", "--cluster-parts", parts, "--cluster-nodes", nodes], None);
+    Some(figures_of(folder, &["--cluster-parts", parts, "--cluster-nodes", nodes]))
+}
+
+/// The same, of whatever is chosen.
+fn figures_of(folder: &Path, chosen: &[&str]) -> (Figures, String) {
+    let done = harness(folder, &[&["--only", "cluster"], chosen].concat(), None);
     let told = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(done.status.success(), "{told}");
     let results = results(folder);
@@ -26,7 +30,7 @@ fn figures(folder: &Path, parts: &str, nodes: &str) -> Option<(Figures, String)>
         let of = if entry["peer"].is_string() { &entry["ratio"] } else { &entry["ours"] };
         Some(((text("name")?, text("peer")), of["median"].as_f64()?))
     };
-    Some((entries.iter().filter_map(figure).collect(), told + &results["notes"].to_string()))
+    (entries.iter().filter_map(figure).collect(), told + &results["notes"].to_string())
 }
 
 /// Positive figures with these names.
@@ -67,6 +71,29 @@ fn a_node_and_the_leader_of_etcd_are_lost_while_clients_run() {
     }
 }
 
+/// Servers come by `make cluster-nats`; this test by
+/// `cargo test -p evergraph-benches --features nats --test smoke -- nodes_on_nats`.
+#[cfg(feature = "nats")]
+#[test]
+fn nodes_on_nats_commit_edges_and_lose_a_node_and_the_leader() {
+    if crate::nats::program().is_none() {
+        return skips::skip(crate::nats::HOW_TO_INSTALL);
+    }
+    let folder = tempfile::tempdir().expect("a folder for stores and results");
+    let chosen = ["--cluster-parts", "log,loss", "--cluster-log", "nats"];
+    let (figures, told) = figures_of(folder.path(), &chosen);
+    let expected = [
+        ("cluster.nats.log.rate.clients_1", Some("one store")),
+        ("cluster.nats.log.commit.clients_4", Some("append")),
+        ("cluster.nats.log.restart.applied", Some("cluster")),
+        ("cluster.nats.loss.node.reads", Some("without")),
+        ("cluster.nats.loss.leader.edges", Some("without")),
+    ];
+    expect_positive(&figures, &expected);
+    assert!(figures.keys().all(|(name, _)| name.starts_with("cluster.nats.")), "{figures:?}");
+    assert!(told.contains("three servers of NATS") && told.contains("the leader of NATS is lost"), "{told}");
+}
+
 #[test]
 fn mixes_run_on_a_cluster_and_a_single_store() {
     let folder = tempfile::tempdir().expect("a folder for stores and results");
@@ -102,21 +129,33 @@ fn hops_travel_or_are_asked_for_and_count_what_a_single_store_counts() {
         // As many, to the byte, is what a query has that does not travel.
         assert!(ratio.is_some_and(|ratio| *ratio > 0.0 && *ratio < 1.0), "nothing travels: {told}");
     }
+    for graph in ["rmat", "network"] {
+        let name = format!("cluster.hops_3.edges.nodes_4.{graph}");
+        let ratio = figures.get(&(name, Some("its share".to_owned())));
+        // All edges at one of four nodes would be 4.
+        assert!(ratio.is_some_and(|ratio| *ratio >= 1.0 && *ratio < 3.5), "{ratio:?}: {told}");
+    }
 }
 
 #[test]
-fn without_etcd_its_parts_are_left_out_by_name() {
+fn without_etcd_and_nats_their_parts_are_left_out_by_name() {
     let folder = tempfile::tempdir().expect("a folder for stores and results");
     let done = harness_without_programs(
         folder.path(),
-        &["--only", "cluster", "--cluster-parts", "commits,log,loss"],
+        &["--only", "cluster", "--cluster-parts", "commits,log,hops", "--cluster-log", "etcd,nats"],
     );
     let told = String::from_utf8_lossy(&done.stderr);
-    assert!(
-        done.status.success() && told.contains("left out: log, loss: the program etcd is not here"),
-        "{told}"
-    );
-    assert!(results(folder.path())["notes"].to_string().contains("left out: log, loss"), "{told}");
+    let of_nats = match cfg!(feature = "nats") {
+        true => "left out: log on NATS: the program nats-server is not here",
+        false => "left out: log on NATS: this harness is built without NATS",
+    };
+    let notes = results(folder.path())["notes"].to_string();
+    for text in ["left out: log, hops: the program etcd is not here", of_nats] {
+        assert!(
+            done.status.success() && told.contains(text) && notes.contains(text),
+            "{text}: {told}, {notes}"
+        );
+    }
 }
 
 #[test]

@@ -8,6 +8,10 @@ mod etcd;
 #[allow(dead_code, reason = "other tests use more of it")]
 mod guarded_process;
 mod mapped;
+#[cfg(feature = "nats")]
+#[path = "../../../tests/src/nats.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod nats;
 mod network;
 mod relational;
 mod replica;
@@ -33,7 +37,7 @@ fn command(folder: &Path, arguments: &[&str]) -> Command {
 /// Runs the harness where no other program is found.
 fn harness_without_programs(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = command(folder, arguments);
-    command.env_remove("EVERGRAPH_ETCD").env("PATH", folder);
+    command.env_remove("EVERGRAPH_ETCD").env_remove("EVERGRAPH_NATS").env("PATH", folder);
     command.output().expect("the harness starts")
 }
 

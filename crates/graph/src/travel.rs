@@ -133,6 +133,8 @@ pub struct TravelProgram {
 pub struct StageMeasure {
     /// Rows that it took.
     pub rows: u64,
+    /// Edges of adjacency lists that it read there. Degrees and properties read none.
+    pub edges: u64,
     /// Rows that went on from it to other nodes.
     pub sent_rows: u64,
     /// Their bytes.

@@ -13,9 +13,10 @@ use crate::goals::baseline;
 use crate::plan::{Work, expect};
 use crate::race::{Race, order};
 use crate::results::Heading;
-use crate::workload::cluster::running::etcd_members::EtcdMembers;
+use crate::workload::cluster::running::log_servers::LogServers;
 use crate::workload::cluster::running::open_nodes::OpenNodes;
-use crate::workload::cluster::{add_values, shape_writer, site_plan};
+use crate::workload::cluster::shape_writer::{self, PlacedBy};
+use crate::workload::cluster::{add_values, edges_read, site_plan};
 use crate::workload::lbv::graph::Shape;
 use crate::workload::queries::{ROWS, limits};
 use evergraph::generate::random::Random;
@@ -30,8 +31,8 @@ const PURPOSE: u64 = 416;
 const HOPS: usize = 4;
 /// Vertices from which a round begins.
 const STARTS: usize = 8;
-/// Hops whose bytes and messages are counted.
-const COUNTED_HOPS: usize = 3;
+/// Hops whose bytes, messages and edges are counted.
+pub(super) const COUNTED_HOPS: usize = 3;
 /// Ways to an answer: how the query begins, and on whose graph.
 const WAYS: [(&str, Asked); 3] =
     [("g", Asked::Cluster), ("g.with('travel', false)", Asked::Cluster), ("g", Asked::Store)];
@@ -56,7 +57,7 @@ struct Graphs<'a> {
 ///
 /// # Errors
 /// As of the part.
-pub fn measure(work: &mut Work<'_>, etcd: &EtcdMembers) -> Result<()> {
+pub fn measure(work: &mut Work<'_>, servers: &LogServers) -> Result<()> {
     let scale = work.plan.cluster.mix_scale;
     let nodes = usize::from(work.plan.cluster.nodes.iter().copied().max().unwrap_or(1));
     let shapes = [
@@ -66,20 +67,19 @@ pub fn measure(work: &mut Work<'_>, etcd: &EtcdMembers) -> Result<()> {
     for (name, shape) in &shapes {
         let folder = work.folder_for("hops")?;
         let plan = site_plan(&work.plan.cluster, nodes);
-        let cluster = OpenNodes::create(etcd, &folder.path().join("cluster"), plan)?;
+        let cluster = OpenNodes::create(servers, &folder.path().join("cluster"), plan)?;
         let graphs = Graphs { name, cluster, store: Database::in_memory()? };
         for database in [&graphs.cluster.databases[0], &graphs.store] {
-            shape_writer::write(database, shape, work.plan.seed)?;
+            shape_writer::write(database, shape, PlacedBy::Transaction, work.plan.seed)?;
         }
         graphs.cluster.databases.iter().for_each(|database| drop(database.snapshot_with(Freshness::Fresh)));
-        let (label, vertices) = &shape.labels[0];
-        let mut random = Random::new(work.plan.seed, PURPOSE, 0);
-        let starts: Vec<i64> = (0..STARTS).map(|_| random.below(u64::from(*vertices)) as i64).collect();
+        let starts = starts(shape, work.plan.seed);
         for hops in 1..=HOPS {
-            let query = format!(".V().has('{label}', 'uid', start){}.count()", ".both()".repeat(hops));
-            hop(work, &graphs, hops, &query, &starts)?;
+            hop(work, &graphs, hops, &paths(shape, hops), &starts)?;
         }
         work.note(format!("hops, {name}: {}", shape.title()));
+        drop(graphs);
+        edges_read::measure(work, servers, name, shape)?;
     }
     work.note(format!(
         "hops: {nodes} nodes in the process of the harness, two copies of each partition; from {STARTS} vertices in turn, each time at \
@@ -87,6 +87,19 @@ pub fn measure(work: &mut Work<'_>, etcd: &EtcdMembers) -> Result<()> {
          messages and bytes those of all nodes without heartbeats"
     ));
     Ok(())
+}
+
+/// From which vertices of a graph queries begin, by their `uid`.
+fn starts(shape: &Shape, seed: u64) -> Vec<i64> {
+    let (_, vertices) = &shape.labels[0];
+    let mut random = Random::new(seed, PURPOSE, 0);
+    (0..STARTS).map(|_| random.below(u64::from(*vertices)) as i64).collect()
+}
+
+/// The paths of so many hops from `start`, counted; without what a query begins with.
+fn paths(shape: &Shape, hops: usize) -> String {
+    let (label, _) = &shape.labels[0];
+    format!(".V().has('{label}', 'uid', start){}.count()", ".both()".repeat(hops))
 }
 
 fn hop(work: &mut Work<'_>, graphs: &Graphs<'_>, hops: usize, query: &str, starts: &[i64]) -> Result<()> {

@@ -4,7 +4,7 @@
 //! ```text
 //! clients of all nodes ── one edge each ──> rate, commit, whole        messages: so many a second, of so many bytes
 //!                                                                         v
-//! clients of etcd alone ── as many, as large ──> append                   the same etcd, with the cluster idle
+//! clients of the log alone ── as many, as large ──> append                the same servers, with the cluster idle
 //!
 //! kill -9 ── a cluster without the node commits ── the node starts, and applies what it has missed
 //! ```
@@ -13,7 +13,7 @@ use crate::goals::baseline;
 use crate::plan::Work;
 use crate::race::{Race, order};
 use crate::results::Heading;
-use crate::workload::cluster::running::etcd_members::EtcdMembers;
+use crate::workload::cluster::running::log_servers::LogServers;
 use crate::workload::cluster::running::node_process::ProcessCluster;
 use crate::workload::cluster::running::node_service::NodeRequest;
 use crate::workload::cluster::running::own_append::{self, AppendLoad};
@@ -57,12 +57,16 @@ struct LogRun {
 ///
 /// # Errors
 /// As of the part.
-pub fn measure(work: &mut Work<'_>, etcd: &EtcdMembers) -> Result<()> {
+pub fn measure(work: &mut Work<'_>, servers: &LogServers) -> Result<()> {
     let (folder, store_folder) = (work.folder_for("log-nodes")?, work.folder_for("log-store")?);
     let plan = work.plan.cluster.clone();
     let nodes = plan.running_nodes;
-    let mut cluster =
-        ProcessCluster::start(etcd, &folder.path().join("cluster"), site_plan(&plan, nodes), plan.vertices)?;
+    let mut cluster = ProcessCluster::start(
+        servers,
+        &folder.path().join("cluster"),
+        site_plan(&plan, nodes),
+        plan.vertices,
+    )?;
     let mut store = OneStore::open(store_folder.path(), plan.vertices)?;
     let time = plan.run_time;
     run(&mut cluster, WARM_UP_CLIENTS, nodes, time)?;
@@ -71,20 +75,22 @@ pub fn measure(work: &mut Work<'_>, etcd: &EtcdMembers) -> Result<()> {
     for round in 0..work.plan.rounds {
         for place in order(round, plan.clients.len()) {
             let clients = plan.clients[place];
-            all[place].push(one_run(&mut cluster, &mut store, etcd, (clients, nodes), time)?);
+            all[place].push(one_run(&mut cluster, &mut store, servers, (clients, nodes), time)?);
         }
     }
     for (clients, runs) in plan.clients.iter().zip(&all) {
-        add(work, *clients, runs);
+        add(work, servers, *clients, runs);
     }
-    let [memory, files] = etcd.bytes();
+    let [memory, files] = servers.bytes();
     work.note(format!(
-        "log: {nodes} nodes and three members of etcd, all processes of this machine and on one disk; clients are threads of the \
-         nodes, shared out evenly; {time:?} a run; behind all runs etcd had {} MiB of memory and {} MiB of files in all",
+        "log: {nodes} nodes and {}, all processes of this machine and on one disk; clients are threads of the nodes, shared out \
+         evenly; {time:?} a run; behind all runs {} had {} MiB of memory and {} MiB of files in all",
+        servers.described(),
+        servers.engine(),
         memory >> 20,
         files >> 20
     ));
-    restarts(work, &mut cluster, nodes)?;
+    restarts(work, servers, &mut cluster, nodes)?;
     cluster.check()
 }
 
@@ -103,7 +109,7 @@ fn run(cluster: &mut ProcessCluster, clients: usize, nodes: usize, time: Duratio
 fn one_run(
     cluster: &mut ProcessCluster,
     store: &mut OneStore,
-    etcd: &EtcdMembers,
+    servers: &LogServers,
     (clients, nodes): (usize, usize),
     time: Duration,
 ) -> Result<LogRun> {
@@ -124,7 +130,7 @@ fn one_run(
             rate: *messages as f64 / seconds,
         })
         .collect();
-    let appends = own_append::measure(etcd, &loads, time / 2)?;
+    let appends = own_append::measure(servers, &loads, time / 2)?;
     let of_store = store.run(clients, time / 2)?;
     let messages = sent.iter().map(|(messages, _)| *messages as f64).sum::<f64>().max(1.0);
     let bytes = sent.iter().map(|(_, bytes)| *bytes as f64).sum::<f64>();
@@ -147,7 +153,7 @@ fn median(mut times: Vec<f64>) -> f64 {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-fn add(work: &mut Work<'_>, clients: usize, runs: &[LogRun]) {
+fn add(work: &mut Work<'_>, servers: &LogServers, clients: usize, runs: &[LogRun]) {
     let who = if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };
     let of = |figure: fn(&LogRun) -> f64| {
         let values: Vec<f64> = runs.iter().map(figure).collect();
@@ -155,7 +161,8 @@ fn add(work: &mut Work<'_>, clients: usize, runs: &[LogRun]) {
     };
     let (bytes, messages) = (of(|run| run.message_bytes), of(|run| run.messages_per_second));
     let heading = |name: &str, title: &str, unit| {
-        Heading::new(format!("cluster.log.{name}.clients_{clients}"), format!("{title}, {who}"), unit)
+        let figure = servers.figure(&format!("log.{name}.clients_{clients}"));
+        Heading::new(figure, servers.title(&format!("{title}, {who}")), unit)
             .with("bytes of a message", bytes.round())
             .with("messages a second", messages.round())
     };
@@ -179,7 +186,12 @@ fn add(work: &mut Work<'_>, clients: usize, runs: &[LogRun]) {
 }
 
 /// A node that was killed applies what the others committed meanwhile, once beside nothing that it has missed.
-fn restarts(work: &mut Work<'_>, cluster: &mut ProcessCluster, nodes: usize) -> Result<()> {
+fn restarts(
+    work: &mut Work<'_>,
+    servers: &LogServers,
+    cluster: &mut ProcessCluster,
+    nodes: usize,
+) -> Result<()> {
     let plan = work.plan.cluster.clone();
     let clients = plan.clients.iter().copied().max().unwrap_or(1);
     let (mut rates, mut whole) = (Race::new([OURS, baseline::WRITING]), Race::new([OURS, baseline::WITHOUT]));
@@ -206,13 +218,16 @@ fn restarts(work: &mut Work<'_>, cluster: &mut ProcessCluster, nodes: usize) -> 
     }
     let title =
         "transactions that a node which starts again applies, beside what the cluster committed meanwhile";
-    work.add_race(&Heading::new("cluster.log.restart.applied", title, Unit::PerSecond), &rates);
+    let heading =
+        |name: &str, title: &str, unit| Heading::new(servers.figure(name), servers.title(title), unit);
+    work.add_race(&heading("log.restart.applied", title, Unit::PerSecond), &rates);
     let title =
         "from its start until all its partitions have everything, beside a start that has missed nothing";
-    work.add_race(&Heading::new("cluster.log.restart.whole", title, Unit::Seconds), &whole);
+    work.add_race(&heading("log.restart.whole", title, Unit::Seconds), &whole);
     work.note(format!(
-        "restart: node {KILLED} is killed behind a checkpoint; {clients} clients at the other nodes; applied: what it has missed, \
-         over the time of its start beyond that of a start which has missed nothing; the cluster is idle meanwhile"
+        "restart, on {}: node {KILLED} is killed behind a checkpoint; {clients} clients at the other nodes; applied: what it has missed, \
+         over the time of its start beyond that of a start which has missed nothing; the cluster is idle meanwhile",
+        servers.engine()
     ));
     Ok(())
 }

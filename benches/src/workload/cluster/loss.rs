@@ -1,4 +1,4 @@
-//! Loss: how long clients of the other nodes are without an answer when a node is killed, and when the leader of etcd is.
+//! Loss: how long clients of the other nodes are without an answer when a node is killed, and when the server is that leads the log.
 //!
 //! ```text
 //! reads      the out-edges of a vertex, anywhere                 gap: from an answer to the next one of the same client,
@@ -12,7 +12,7 @@ use crate::goals::baseline;
 use crate::plan::Work;
 use crate::race::Race;
 use crate::results::Heading;
-use crate::workload::cluster::running::etcd_members::EtcdMembers;
+use crate::workload::cluster::running::log_servers::LogServers;
 use crate::workload::cluster::running::node_process::ProcessCluster;
 use crate::workload::cluster::running::streams::{StreamKind, StreamReport};
 use crate::workload::cluster::site_plan;
@@ -30,20 +30,22 @@ const KINDS: [(StreamKind, &str, &str); 3] = [
 const LOST: usize = 0;
 /// A loss comes after this part of a run, which is long enough for all that waits for it.
 const LOSS_AFTER: u32 = 3;
-/// So many times as long as other runs.
-const LONGER: u32 = 3;
 
 /// Measures both losses.
 ///
 /// # Errors
 /// As of the part.
-pub fn measure(work: &mut Work<'_>, etcd: &mut EtcdMembers) -> Result<()> {
+pub fn measure(work: &mut Work<'_>, servers: &mut LogServers) -> Result<()> {
     let folder = work.folder_for("loss")?;
     let plan = work.plan.cluster.clone();
-    let (nodes, time) = (plan.running_nodes, plan.run_time * LONGER);
-    let mut cluster =
-        ProcessCluster::start(etcd, &folder.path().join("cluster"), site_plan(&plan, nodes), plan.vertices)?;
-    let kinds = KINDS.map(|(kind, ..)| kind);
+    let (nodes, time) = (plan.running_nodes, plan.run_time * servers.loss_runs());
+    let mut cluster = ProcessCluster::start(
+        servers,
+        &folder.path().join("cluster"),
+        site_plan(&plan, nodes),
+        plan.vertices,
+    )?;
+    let (log_key, kinds) = (cluster.log_key().to_owned(), KINDS.map(|(kind, ..)| kind));
     // One client of each kind at each node that stays.
     let staying = |node: usize| usize::from(node != LOST);
     cluster.run(&kinds, staying, plan.run_time, || Ok(()))?;
@@ -60,10 +62,10 @@ pub fn measure(work: &mut Work<'_>, etcd: &mut EtcdMembers) -> Result<()> {
         let mut leader = None;
         let of_leader = cluster.run(&kinds, staying, time, || {
             thread::sleep(time / LOSS_AFTER);
-            leader = Some(etcd.kill_leader()?);
+            leader = Some(servers.kill_leader(&log_key)?);
             Ok(())
         })?;
-        leader.into_iter().try_for_each(|member| etcd.start_again(member))?;
+        leader.into_iter().try_for_each(|server| servers.start_again(server))?;
         for (loss, reports) in [&of_node, &of_leader].into_iter().enumerate() {
             for (kind, (report, quiet)) in reports.iter().zip(&quiet).enumerate() {
                 let gap = |report: &StreamReport| f64::from(report.gap_us) / 1e6;
@@ -73,21 +75,25 @@ pub fn measure(work: &mut Work<'_>, etcd: &mut EtcdMembers) -> Result<()> {
             }
         }
     }
-    let losses = [("node", "a node is lost"), ("leader", "the leader of etcd is lost")];
+    let of_leader = format!("the leader of {} is lost", servers.engine());
+    let losses = [("node", "a node is lost"), ("leader", of_leader.as_str())];
     for (loss, (name, what)) in losses.into_iter().enumerate() {
         for (kind, (_, of, title)) in KINDS.into_iter().enumerate() {
             let title = format!("the longest time without an answer, {title}, while {what}");
-            let heading = Heading::new(format!("cluster.loss.{name}.{of}"), title, Unit::Seconds);
+            let figure = servers.figure(&format!("loss.{name}.{of}"));
+            let heading = Heading::new(figure, servers.title(&title), Unit::Seconds);
             work.add_race(&heading, &races[KINDS.len() * loss + kind]);
         }
         let [failed, unknown] = failures[loss];
         work.note(format!(
-            "loss: while {what}, over all rounds {failed} attempts failed and ran again, and {unknown} commits stayed unknown"
+            "loss, on {}: while {what}, over all rounds {failed} attempts failed and ran again, and {unknown} commits stayed unknown",
+            servers.engine()
         ));
     }
     work.note(format!(
-        "loss: {nodes} nodes, processes of this machine; one client of each kind at each node that stays; a run takes {time:?}, the \
-         process is killed (kill -9) a third into it; the longest of all clients"
+        "loss, on {}: {nodes} nodes, processes of this machine; one client of each kind at each node that stays; a run takes {time:?}, the \
+         process is killed (kill -9) a third into it; the longest of all clients",
+        servers.engine()
     ));
     cluster.check()
 }

@@ -16,9 +16,9 @@
 use crate::goals::baseline;
 use crate::plan::Work;
 use crate::results::Heading;
-use crate::workload::cluster::running::etcd_members::EtcdMembers;
+use crate::workload::cluster::running::log_servers::LogServers;
 use crate::workload::cluster::running::open_nodes::OpenNodes;
-use crate::workload::cluster::shape_writer::{self, Written};
+use crate::workload::cluster::shape_writer::{self, PlacedBy, Written};
 use crate::workload::cluster::{add_values, site_plan};
 
 use crate::workload::lbv::check::check_contents;
@@ -76,13 +76,13 @@ struct MixClient {
 ///
 /// # Errors
 /// As of the part.
-pub fn measure(work: &mut Work<'_>, etcd: &EtcdMembers) -> Result<()> {
+pub fn measure(work: &mut Work<'_>, servers: &LogServers) -> Result<()> {
     let (plan, scale) = (work.plan, work.plan.cluster.mix_scale);
     let shapes =
         [("rmat", Shape::of_rmat_with(plan, scale)?), ("network", Shape::of_drawn_network(plan, scale)?)];
     for (name, shape) in &shapes {
         for nodes in plan.cluster.nodes.clone() {
-            measure_cluster(work, etcd, (*name, shape), usize::from(nodes))?;
+            measure_cluster(work, servers, (*name, shape), usize::from(nodes))?;
         }
         work.note(format!("mix, {name}: {}", shape.title()));
     }
@@ -105,12 +105,13 @@ fn run_time(work: &Work<'_>) -> Duration {
 
 fn measure_cluster(
     work: &mut Work<'_>,
-    etcd: &EtcdMembers,
+    servers: &LogServers,
     (graph, shape): (&str, &Shape),
     nodes: usize,
 ) -> Result<()> {
     let folder = work.folder_for("mix")?;
-    let open = OpenNodes::create(etcd, &folder.path().join("cluster"), site_plan(&work.plan.cluster, nodes))?;
+    let open =
+        OpenNodes::create(servers, &folder.path().join("cluster"), site_plan(&work.plan.cluster, nodes))?;
     let mut cluster = MixedCluster::load(open, shape, work)?;
     for (level, isolation) in LEVELS.into_iter().enumerate() {
         for writes in WRITES_OF {
@@ -338,7 +339,7 @@ fn run_hot(
 impl MixedCluster {
     fn load(nodes: OpenNodes, shape: &Shape, work: &Work<'_>) -> Result<Self> {
         let (seed, clients) = (work.plan.seed, work.plan.cluster.mix_clients);
-        let written = shape_writer::write(&nodes.databases[0], shape, seed)?;
+        let written = shape_writer::write(&nodes.databases[0], shape, PlacedBy::Transaction, seed)?;
         let client = |number: usize| MixClient {
             node: number % nodes.databases.len(),
             client: Client::new(number, Random::new(seed, PURPOSE, number as u64)),

@@ -1,4 +1,5 @@
-//! Cluster: certification, a node that applies the log, and a single store beside both, in memory; then clusters that run, on etcd.
+//! Cluster: certification, a node that applies the log, and a single store beside both, in memory; then clusters that run, on etcd
+//! or NATS.
 //!
 //! ```text
 //! log_writer    messages as nodes append them, each decided as it is written
@@ -8,12 +9,13 @@
 //! apply         transactions a second that a node applies; records and bytes that it keeps, beside its share
 //! commits       transactions a second of a single store: a figure to compare over time
 //!
-//! running       etcd, nodes and clients
+//! running       servers of logs, nodes and clients
 //! log           transactions of one edge, beside the log's own append; a restart
 //! mix           reads and writes of the micro-benchmarks, with and without the check ahead of the append; refusals beside a single
 //!               store's
 //! hops          one to four hops, beside a single store; bytes and messages
-//! loss          how long clients wait when a node is lost, or the leader of etcd
+//! edges_read    edges that the busiest node reads for three hops, beside its share of one node's
+//! loss          how long clients wait when a node is lost, or the server that leads the log
 //! shape_writer  the graph of the micro-benchmarks, written by transactions
 //! ```
 //!
@@ -22,6 +24,7 @@
 mod apply;
 mod certify;
 mod commits;
+mod edges_read;
 mod graph_writer;
 mod hops;
 mod log;
@@ -32,16 +35,16 @@ mod node;
 pub mod running;
 mod shape_writer;
 
-use crate::cluster_plan::{ClusterPart, ClusterPlan};
+use crate::cluster_plan::{ClusterPart, ClusterPlan, LogEngine};
 use crate::edges::distinct;
 use crate::engine::store::Edge;
-use crate::etcd;
 use crate::plan::Work;
 use crate::race::Race;
 use crate::results::Heading;
 use crate::workload::cluster::graph_writer::GraphWriter;
-use crate::workload::cluster::running::etcd_members::EtcdMembers;
+use crate::workload::cluster::running::log_servers::LogServers;
 use crate::workload::cluster::running::site::SitePlan;
+use clap::ValueEnum as _;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::partition::PartitionCount;
 
@@ -80,25 +83,37 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     if parts.iter().any(|part| !part.is_of_running()) {
         measure_in_memory(work, &parts)?;
     }
-    let running: Vec<ClusterPart> = parts.into_iter().filter(|part| part.is_of_running()).collect();
-    if running.is_empty() {
-        return Ok(());
+    for engine in LogEngine::value_variants() {
+        let of_engine =
+            |part: &ClusterPart| part.is_of_running() && work.plan.cluster.keeps_log(*engine, *part);
+        let running: Vec<ClusterPart> = parts.iter().copied().filter(of_engine).collect();
+        if !running.is_empty() {
+            measure_running(work, *engine, &running)?;
+        }
     }
-    let Some(program) = etcd::program() else {
-        let names: Vec<String> = running.iter().map(|part| format!("{part:?}").to_lowercase()).collect();
-        let text = format!("left out: {}: {}", names.join(", "), etcd::HOW_TO_INSTALL);
-        eprintln!("{text}");
-        work.note(text);
-        return Ok(());
+    Ok(())
+}
+
+/// Those parts in which nodes run, with their log on `engine`.
+fn measure_running(work: &mut Work<'_>, engine: LogEngine, parts: &[ClusterPart]) -> Result<()> {
+    let folder = work.folder_for("log-servers")?;
+    let mut servers = match LogServers::start(engine, folder.path())? {
+        Ok(servers) => servers,
+        Err(why) => {
+            let names: Vec<String> = parts.iter().map(|part| format!("{part:?}").to_lowercase()).collect();
+            let on = if engine == LogEngine::Etcd { "" } else { " on NATS" };
+            let text = format!("left out: {}{on}: {why}", names.join(", "));
+            eprintln!("{text}");
+            work.note(text);
+            return Ok(());
+        }
     };
-    let folder = work.folder_for("etcd")?;
-    let mut etcd = EtcdMembers::start(program, folder.path())?;
-    for part in running {
+    for part in parts {
         match part {
-            ClusterPart::Log => log::measure(work, &etcd)?,
-            ClusterPart::Mix => mix::measure(work, &etcd)?,
-            ClusterPart::Hops => hops::measure(work, &etcd)?,
-            _ => loss::measure(work, &mut etcd)?,
+            ClusterPart::Log => log::measure(work, &servers)?,
+            ClusterPart::Mix => mix::measure(work, &servers)?,
+            ClusterPart::Hops => hops::measure(work, &servers)?,
+            _ => loss::measure(work, &mut servers)?,
         }
     }
     Ok(())

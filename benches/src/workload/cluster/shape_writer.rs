@@ -19,11 +19,23 @@ const WRITERS: usize = 4;
 /// Vertices and edges of a graph, by their ids in a database.
 pub type Written = Population<VertexId, EdgeId>;
 
+/// By what a cluster places vertices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PlacedBy {
+    /// Those of a transaction lie together: nothing is known to be unique before they are there.
+    Transaction,
+    /// By the hash of their `uid`, which is unique from the beginning.
+    Value,
+}
+
 /// Writes `shape` with its properties and indexes, as [`Shape::make`] makes them.
 ///
 /// # Errors
 /// What the database says.
-pub fn write(database: &Database, shape: &Shape, seed: u64) -> Result<Written> {
+pub fn write(database: &Database, shape: &Shape, placed_by: PlacedBy, seed: u64) -> Result<Written> {
+    if placed_by == PlacedBy::Value {
+        shape.labels.iter().try_for_each(|(label, _)| database.create_unique_index(label, "uid"))?;
+    }
     let mut random = Random::new(seed, PURPOSE, 0);
     let all: u64 = shape.labels.iter().map(|(_, vertices)| u64::from(*vertices)).sum();
     let (names, mut uid) = (all / NAMES as u64, 0_i64);

@@ -13,7 +13,7 @@
 //!
 //! Whoever waits is patient anew with each piece. So that this ends, a node that has given pieces and not all of them is asked
 //! `ATTEMPTS_MAX` times: what it cannot read, it cannot read the next time either. A node that is starting is waited for as long as
-//! it says so: it waits for nobody who waits for it ([`crate::copy::starting_source`]).
+//! it says so: it waits for nobody who waits for it.
 //!
 //! If every node says that it lacks the same itself, nobody is waited for: it is lost.
 

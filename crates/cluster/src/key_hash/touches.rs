@@ -35,6 +35,30 @@ pub trait SnapshotFacts {
     fn has_edge_type(&self, group: GroupId, edge_type: TypeId, side: Direction) -> Result<bool>;
 }
 
+/// The properties that a mutation writes, of what, and whose the indexes on them are.
+///
+/// # Errors
+/// Those of `facts`.
+pub fn written_properties<'a>(
+    mutation: &'a Mutation,
+    facts: &impl SnapshotFacts,
+) -> Result<Option<(ItemId, Owner, &'a Properties)>> {
+    Ok(match mutation {
+        Mutation::InsertVertex { vertex, label, properties } => {
+            Some((ItemId::Vertex(*vertex), Owner::Label(*label), properties))
+        }
+        Mutation::SetVertexProperties { vertex, properties } => {
+            Some((ItemId::Vertex(*vertex), Owner::Label(facts.label(vertex.group())?), properties))
+        }
+        Mutation::InsertEdge { edge, properties }
+        | Mutation::ReplaceEdge { edge, properties }
+        | Mutation::SetEdgeProperties { edge, properties } => {
+            Some((ItemId::Edge(*edge), Owner::EdgeType(edge.edge_type), properties))
+        }
+        _ => None,
+    })
+}
+
 /// What a transaction touches.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Touches {
@@ -69,20 +93,7 @@ impl Touches {
 
     /// The values that enter indexes by `mutation`. What leaves one shows in the property of who had it.
     fn entries(&mut self, mutation: &Mutation, facts: &impl SnapshotFacts, salt: GraphSalt) -> Result<()> {
-        let (item, owner, properties) = match mutation {
-            Mutation::InsertVertex { vertex, label, properties } => {
-                (ItemId::Vertex(*vertex), Owner::Label(*label), properties)
-            }
-            Mutation::SetVertexProperties { vertex, properties } => {
-                (ItemId::Vertex(*vertex), Owner::Label(facts.label(vertex.group())?), properties)
-            }
-            Mutation::InsertEdge { edge, properties }
-            | Mutation::ReplaceEdge { edge, properties }
-            | Mutation::SetEdgeProperties { edge, properties } => {
-                (ItemId::Edge(*edge), Owner::EdgeType(edge.edge_type), properties)
-            }
-            _ => return Ok(()),
-        };
+        let Some((item, owner, properties)) = written_properties(mutation, facts)? else { return Ok(()) };
         if !planted(Bug::EntriesUntouched) {
             self.entered(item, owner, properties, facts, salt);
         }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! endpoints   a   b   c
-//!             ^ used until it fails; then b, c, a, ..., each for a third of a request's time
+//!             ^ used until it fails; then b, c, a, ..., each for a third of a request's time, about
 //! ```
 //!
 //! Requests may go to any server. A stream belongs to one, so it has a channel of its own: a slow stream does not hold
@@ -19,6 +19,9 @@ const RETRY_WAIT: Duration = Duration::from_millis(100);
 
 /// In how many parts a request's time is split for attempts to connect.
 const ATTEMPTS_PER_REQUEST: u32 = 3;
+
+/// A request's time over what is left of it behind these attempts: so it can tell what each server said, or that it said nothing.
+const REQUEST_PER_REST: u32 = 16;
 
 /// The servers of a log, as one node reaches them.
 pub(super) trait LogServers: Send + Sync + 'static {
@@ -87,7 +90,8 @@ impl<S: LogServers> Channel<S> {
             return Err(reason.clone());
         }
         let endpoints = self.servers.endpoints();
-        let attempt_limit = self.servers.time_limit() / ATTEMPTS_PER_REQUEST;
+        let limit = self.servers.time_limit();
+        let attempt_limit = (limit - limit / REQUEST_PER_REST) / ATTEMPTS_PER_REQUEST;
         let mut reasons = Vec::new();
         for _ in endpoints {
             let endpoint = &endpoints[state.next % endpoints.len()];
@@ -108,5 +112,43 @@ impl<S: LogServers> Channel<S> {
         let reason = reasons.join("; ");
         state.failed = Some((Instant::now(), reason.clone()));
         Err(reason)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Servers that let themselves be connected to, and say nothing.
+    struct SilentServers([&'static str; 3]);
+
+    impl LogServers for SilentServers {
+        type Endpoint = &'static str;
+        type Connection = ();
+
+        fn endpoints(&self) -> &[&'static str] {
+            &self.0
+        }
+
+        fn time_limit(&self) -> Duration {
+            Duration::from_millis(3200)
+        }
+
+        async fn connect(&self, _: &&'static str) -> Result<(), String> {
+            std::future::pending().await
+        }
+
+        fn is_unusable((): &()) -> bool {
+            false
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_can_tell_that_each_server_was_silent() {
+        let servers = Arc::new(SilentServers(["a", "b", "c"]));
+        let channel = Channel::new(Arc::clone(&servers));
+        let told = timeout(servers.time_limit(), channel.connection()).await;
+        let told = told.expect("before the time of the request is over").unwrap_err();
+        assert_eq!(told, "a: no answer within 1s; b: no answer within 1s; c: no answer within 1s");
     }
 }

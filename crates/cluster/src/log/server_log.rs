@@ -13,6 +13,7 @@ use crate::log::shared_log::{AppendId, EndId, LogAnswer, LogError, LogMessage, S
 use crate::log_position::LogPosition;
 use crate::record::message::MESSAGE_BYTES_MAX;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 use std::task::Waker;
@@ -211,9 +212,19 @@ impl MessageSender {
         }
     }
 
-    /// Waits until nobody reads any more.
-    pub(super) async fn closed(&self) {
-        self.items.closed().await;
+    /// Runs `read`, which gives messages, and gives the error that ends it. It is dropped once nobody reads any more.
+    pub(super) async fn give_end_of(
+        &self,
+        read: impl Future<Output = std::result::Result<Infallible, LogError>>,
+    ) {
+        let error = tokio::select! {
+            ended = read => {
+                let Err(error) = ended;
+                error
+            }
+            () = self.items.closed() => return,
+        };
+        self.give(Err(error)).await;
     }
 }
 

@@ -26,7 +26,7 @@
 //! | after the end, before the log is trimmed or while it is | the new one | as above | begins where this one needs it, or before |
 //!
 //! So nothing else depends on the order than this: partitions, then the state, then the log; types see to it. A partition that is
-//! ahead skips what it has, and proves its log where it ends ([`crate::node::apply`]). One that the node begins to keep after C
+//! ahead skips what it has, and proves its log where it ends. One that the node begins to keep after C
 //! has installed as much as was applied then, which is more than C, and whoever copied it has made it durable.
 //!
 //! A checkpoint that fails at any step leaves the one before in place, and what that needs of the log. A partition that fails

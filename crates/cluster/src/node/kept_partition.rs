@@ -13,7 +13,7 @@
 //! again, and again. Meanwhile nothing is read there.
 //!
 //! Any other error does not pass. The partition is not read and gets nothing from there on, until the node is started again: then
-//! it opens, or is copied from another node. For the former checkpoints wait, up to a bound ([`crate::node::apply`]).
+//! it opens, or is copied from another node. For the former checkpoints wait, up to a bound.
 
 use crate::digest::SeenLog;
 use crate::log_position::LogPosition;

@@ -15,8 +15,7 @@
 //! What it said last holds the trim, however long ago that was: a node that is away while little is written finds everything when it
 //! comes back. The log must not grow for as long as a node is down, so there is a bound in bytes: a member loses its say once there
 //! are [`LOG_BYTES_MAX`] of messages since what it needs, as this node has counted them. It has it again when it says something newer:
-//! with a heartbeat, or before it has joined, each second: while it copies what it lacks ([`crate::copy::fetch`]), and then while it
-//! reads the log from there on ([`crate::node::peer_loop`]).
+//! with a heartbeat, or before it has joined, each second: while it copies what it lacks, and then while it reads the log from there on.
 //!
 //! # A member that nobody here has heard
 //!

@@ -44,7 +44,7 @@ pub enum NodeError {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum NodePushError {
-    /// The node has not joined yet: [`NodeEvent::Joined`](crate::node::node_loop::NodeEvent::Joined) tells when it has.
+    /// The node has not joined yet: an event of its loop tells when it has.
     Joining,
     /// The node has stopped.
     Stopped,

@@ -264,8 +264,8 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
         id
     }
 
-    /// Asks for messages before `first` to be dropped: the least that any node needs ([`Applier::needed_from`],
-    /// [`PeerLoop::trims_to`](crate::node::peer_loop::PeerLoop::trims_to)).
+    /// Asks for messages before `first` to be dropped: the least that any node needs, this one
+    /// ([`Applier::needed_from`]) included.
     pub fn trim(&mut self, first: LogPosition) {
         self.log.trim(first);
     }

@@ -277,8 +277,8 @@ impl<P, L, T, A> OwnedNode<P, L, T, A> {
 }
 
 impl<P: PartitionStore, L: SharedLog, T: Transport, A> OwnedNode<P, L, T, A> {
-    /// Begins a checkpoint of what the node has applied. It is written beside its thread ([`crate::node::checkpoint_writer`]), and
-    /// ends by [`OwnedNode::end_checkpoint`].
+    /// Begins a checkpoint of what the node has applied. It is written beside its thread, and ends by
+    /// [`OwnedNode::end_checkpoint`].
     ///
     /// # Errors
     /// As [`NodeLoop::begin_checkpoint`]; it has ended then.

@@ -37,6 +37,7 @@ use crate::transport::frame::{Frame, Heartbeat};
 use crate::transport::frame_counts::{CountedTransport, FrameCounts};
 use crate::transport::interface::{SendError, Transport};
 use crate::travel::message::{TravelFailure, TravelMessage};
+use crate::travel::travel_options::TravelCounts;
 use crate::travel::travelling_queries::TravellingQueries;
 use evergraph_graph::error::ErrorKind;
 use std::collections::{BTreeMap, VecDeque};
@@ -123,6 +124,8 @@ pub struct PeerLoopStatus {
     pub answering: (usize, usize),
     /// What became of the others.
     pub answered: AnsweringCounts,
+    /// What it has done for queries that travel, of all nodes.
+    pub travelled: TravelCounts,
     /// Own asks that are open.
     pub asking: usize,
     /// Nodes that said nothing when they were asked, ascending: others are asked first.
@@ -309,6 +312,7 @@ impl<T: Transport, A> PeerLoop<T, A> {
             readers: self.readers.count(),
             answering: self.answering.open(),
             answered: self.answering.counts(),
+            travelled: self.travelling.as_ref().map(TravellingQueries::counts).unwrap_or_default(),
             asking: self.asking.count(),
             suspected: self.asking.suspected(now).collect(),
             waiting_frames: self.outbox.count(),

@@ -406,25 +406,13 @@ pub fn take_key_after(reader: &mut Reader<'_>) -> Decoded<Option<KeyId>> {
 mod tests {
     use super::*;
     use crate::planted::assert_found;
+    use crate::remote::view_strategy::{any_edge, any_id};
     use evergraph_graph::id::LabelId;
     use proptest::collection::{btree_set, vec};
     use proptest::prelude::*;
 
     fn room() -> ItemRoom {
         ItemRoom::new(1000)
-    }
-
-    fn any_id() -> impl Strategy<Value = u32> {
-        prop_oneof![0..20u32, any::<u32>(), Just(u32::MAX)]
-    }
-
-    fn any_edge() -> impl Strategy<Value = EdgeId> {
-        (any_id(), 0..3u16, any_id(), 0..3u16).prop_map(|(source, edge_type, target, discriminator)| EdgeId {
-            source: VertexId(source),
-            edge_type: TypeId(edge_type),
-            target: VertexId(target),
-            discriminator,
-        })
     }
 
     /// Bytes that are read are those that are written: there is one form.

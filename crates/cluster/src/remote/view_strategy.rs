@@ -18,11 +18,13 @@ use proptest::option;
 use proptest::prelude::*;
 use std::ops::Bound;
 
-fn any_id() -> impl Strategy<Value = u32> {
-    prop_oneof![0..30u32, any::<u32>()]
+/// An id, often a small one or the greatest.
+pub fn any_id() -> impl Strategy<Value = u32> {
+    prop_oneof![0..30u32, any::<u32>(), Just(u32::MAX)]
 }
 
-fn any_edge() -> impl Strategy<Value = EdgeId> {
+/// An edge between such vertices.
+pub fn any_edge() -> impl Strategy<Value = EdgeId> {
     (any_id(), 0..3u16, any_id(), 0..3u16).prop_map(|(source, edge_type, target, discriminator)| EdgeId {
         source: VertexId(source),
         edge_type: TypeId(edge_type),

@@ -1,13 +1,12 @@
 //! Access to etcd: where the log of a cluster is, and how a node shows who it is there, as its own file says.
 
 use crate::log::etcd::options::{EtcdEndpoint, EtcdLogin, EtcdOptions};
-use crate::log::server_access::{CleartextLogin, LogClientCertificate, LogTls};
-use crate::running::document::{Document, quoted};
+use crate::log::server_access::{CleartextLogin, LogTls};
+use crate::running::document::Document;
 use crate::running::new_folder::FileSecrecy;
-use crate::running::server_files::{CopyFile, TlsKeys, copied_tls, read_secret};
+use crate::running::server_files::{CopyFile, TableText, TlsKeys, copied_tls, read_secret};
 use evergraph_graph::error::Result;
 use serde::Deserialize;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toml::Spanned;
@@ -120,36 +119,22 @@ impl EtcdAccess {
 
     /// The table of a node's file.
     pub(super) fn to_toml(&self) -> String {
-        let endpoints: Vec<String> = self.endpoints.iter().map(|at| quoted(&at.to_string())).collect();
-        let mut out = format!("[etcd]\nendpoints = [{}]\n", endpoints.join(", "));
-        let mut put = |key: &str, value: &str| {
-            let _ = writeln!(out, "{key} = {value}");
-        };
-        let path = |path: &Path| quoted(&path.to_string_lossy());
-        if let Some(tls) = &self.tls {
-            put("root", &path(&tls.root));
-            if let Some(LogClientCertificate { certificate, key }) = &tls.client {
-                put("certificate", &path(certificate));
-                put("key", &path(key));
-            }
-        }
+        let mut table = TableText::new("etcd");
+        table.put_urls("endpoints", &self.endpoints);
+        table.put_tls(self.tls.as_ref());
         if let Some(login) = &self.login {
-            put("user", &quoted(&login.user));
-            put("password-file", &path(&login.password_file));
-            if login.cleartext == CleartextLogin::Anywhere {
-                put("allow-cleartext-password", "true");
-            }
+            table.put_text("user", &login.user);
+            table.put_path("password-file", &login.password_file);
+            table.put_cleartext(login.cleartext);
         }
-        if let Some(time_limit) = self.time_limit {
-            put("time-limit-ms", &time_limit.as_millis().to_string());
-        }
-        out
+        table.with_time_limit(self.time_limit)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::log::server_access::LogClientCertificate;
     use evergraph_graph::error::ErrorKind;
     use std::fs;
     use std::os::unix::fs::PermissionsExt as _;

@@ -86,7 +86,7 @@ impl LogAccess {
     /// # Errors
     /// `invalid` for options that cannot work, and for an engine that this program is built without; `not_found`, `io` for
     /// files that they name, and if the system gives no thread.
-    pub(super) fn open(&self, key: String, waker: Waker) -> Result<Box<dyn AnyLog>> {
+    pub fn open(&self, key: String, waker: Waker) -> Result<Box<dyn AnyLog>> {
         match self {
             Self::Etcd(etcd) => Ok(Box::new(EtcdLog::open(etcd.options(key)?, waker)?)),
             #[cfg(feature = "nats")]

@@ -1,13 +1,12 @@
 //! Access to NATS: where the log of a cluster is, and how a node shows who it is there, as its own file says.
 
 use crate::log::nats::options::{NatsLogin, NatsMonitor, NatsOptions, NatsServer, NatsSync};
-use crate::log::server_access::{CleartextLogin, LogClientCertificate, LogTls};
-use crate::running::document::{Document, quoted};
+use crate::log::server_access::{CleartextLogin, LogTls};
+use crate::running::document::Document;
 use crate::running::new_folder::FileSecrecy;
-use crate::running::server_files::{CopyFile, TlsKeys, copied_tls, read_secret};
+use crate::running::server_files::{CopyFile, TableText, TlsKeys, copied_tls, read_secret};
 use evergraph_graph::error::Result;
 use serde::Deserialize;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toml::Spanned;
@@ -170,50 +169,31 @@ impl NatsAccess {
 
     /// The table of a node's file.
     pub(super) fn to_toml(&self) -> String {
-        let list = |urls: Vec<String>| {
-            format!("[{}]", urls.iter().map(|url| quoted(url)).collect::<Vec<_>>().join(", "))
-        };
-        let servers = list(self.servers.iter().map(ToString::to_string).collect());
-        let mut out = format!("[nats]\nservers = {servers}\n");
-        let mut put = |key: &str, value: &str| {
-            let _ = writeln!(out, "{key} = {value}");
-        };
-        let path = |path: &Path| quoted(&path.to_string_lossy());
+        let mut table = TableText::new("nats");
+        table.put_urls("servers", &self.servers);
         match &self.sync {
-            NatsSync::Monitored(monitors) => {
-                put("monitors", &list(monitors.iter().map(ToString::to_string).collect()));
-            }
-            NatsSync::Asserted => put("sync-interval-always", "true"),
+            NatsSync::Monitored(monitors) => table.put_urls("monitors", monitors),
+            NatsSync::Asserted => table.put("sync-interval-always", true),
         }
-        if let Some(tls) = &self.tls {
-            put("root", &path(&tls.root));
-            if let Some(LogClientCertificate { certificate, key }) = &tls.client {
-                put("certificate", &path(certificate));
-                put("key", &path(key));
-            }
-        }
+        table.put_tls(self.tls.as_ref());
         match &self.login {
             None => {}
             Some(NatsLoginFile::Password { user, file }) => {
-                put("user", &quoted(user));
-                put("password-file", &path(file));
+                table.put_text("user", user);
+                table.put_path("password-file", file);
             }
-            Some(NatsLoginFile::Token(file)) => put("token-file", &path(file)),
-            Some(NatsLoginFile::Credentials(file)) => put("credentials-file", &path(file)),
+            Some(NatsLoginFile::Token(file)) => table.put_path("token-file", file),
+            Some(NatsLoginFile::Credentials(file)) => table.put_path("credentials-file", file),
         }
-        if self.cleartext == CleartextLogin::Anywhere {
-            put("allow-cleartext-password", "true");
-        }
-        if let Some(time_limit) = self.time_limit {
-            put("time-limit-ms", &time_limit.as_millis().to_string());
-        }
-        out
+        table.put_cleartext(self.cleartext);
+        table.with_time_limit(self.time_limit)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::log::server_access::LogClientCertificate;
     use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
 

@@ -105,7 +105,7 @@ impl Groups {
     }
 
     /// Adds a group with rows that were given elsewhere; whether it was free. Whoever adopts one
-    /// ([`ClusterTables::adopt`](crate::tables::cluster_tables::ClusterTables::adopt)) says that values do not place its vertices.
+    /// says that values do not place its vertices.
     ///
     /// # Panics
     /// If no graph has such a group, or no group so many rows.

@@ -5,11 +5,11 @@
 //!                    another 1.4 joins: refused                  1.4 joins: refused
 //! ```
 //!
-//! A node that starts appends a record that says where it answers. It writes nothing else before the log has accepted that
-//! ([`crate::node::node_loop`]), and the log accepts an incarnation only once. So of two processes that take themselves for the
-//! same node, as when a directory was restored from a copy, the one whose record comes second learns it. The id of that record
-//! is random ([`crate::node::incarnation`]): were it the same for both, the second would be taken for a double of the first, and
-//! both would go on, with the same ids for different records.
+//! A node that starts appends a record that says where it answers. It writes nothing else before the log has accepted that, and
+//! the log accepts an incarnation only once. So of two processes that take themselves for the same node, as when a directory
+//! was restored from a copy, the one whose record comes second learns it. The id of that record is random
+//! ([`crate::node::incarnation`]): were it the same for both, the second would be taken for a double of the first, and both
+//! would go on, with the same ids for different records.
 
 use crate::planted::{Bug, planted};
 use crate::record::body::{ADDRESS_BYTES_MAX, take_address};

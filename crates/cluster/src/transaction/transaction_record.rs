@@ -7,7 +7,7 @@
 //! ```
 
 use crate::key_hash::checks::Checks;
-use crate::key_hash::touches::{SnapshotFacts, Touches};
+use crate::key_hash::touches::{SnapshotFacts, Touches, written_properties};
 use crate::node::shared_tables::TablesMoment;
 use crate::planted::{Bug, planted};
 use crate::record::large_transaction::TRANSACTION_BYTES_MAX;
@@ -19,7 +19,6 @@ use crate::transaction::look_up_hashes::{LookUpHashes, add_reads};
 use evergraph_graph::error::{Error, ErrorKind, Result, TransactionTooLarge};
 use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::IndexId;
-use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::next_reads::NextReads;
 use evergraph_graph::owner::Owner;
@@ -128,20 +127,7 @@ fn learn_joins(facts: &RecordFacts<'_>, schema: &mut SchemaWrites) -> Result<()>
 /// Nobody else may enter the same values of unique properties.
 fn add_unique_values(checks: &mut Checks, mutations: &[Mutation], facts: &RecordFacts<'_>) -> Result<()> {
     for mutation in mutations {
-        let (item, owner, properties) = match mutation {
-            Mutation::InsertVertex { vertex, label, properties } => {
-                (ItemId::Vertex(*vertex), Owner::Label(*label), properties)
-            }
-            Mutation::SetVertexProperties { vertex, properties } => {
-                (ItemId::Vertex(*vertex), Owner::Label(facts.label(vertex.group())?), properties)
-            }
-            Mutation::InsertEdge { edge, properties }
-            | Mutation::ReplaceEdge { edge, properties }
-            | Mutation::SetEdgeProperties { edge, properties } => {
-                (ItemId::Edge(*edge), Owner::EdgeType(edge.edge_type), properties)
-            }
-            _ => continue,
-        };
+        let Some((item, owner, properties)) = written_properties(mutation, facts)? else { continue };
         for (key, value) in properties.as_slice() {
             let Some(value) = value else { continue };
             // One that is being made unique is in the catalogue already.

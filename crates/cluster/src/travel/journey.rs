@@ -337,6 +337,13 @@ impl Journey {
         self.has_news(now);
     }
 
+    /// A stage has read so many edges.
+    pub fn count_edges(&mut self, stage: u16, edges: u64) {
+        if let Some(measure) = self.measures.get_mut(usize::from(stage)) {
+            measure.edges += edges;
+        }
+    }
+
     /// A stage has made rows. The message with them, if it goes to another node; what goes to this one is taken.
     ///
     /// # Errors

@@ -367,9 +367,10 @@ fn put_rows(out: &mut Vec<u8>, rows: &TravelRows) {
     put_varint(out, u64::from(rows.count));
     put_varint(out, rows.measures.len() as u64);
     for measure in &rows.measures {
-        let StageMeasure { rows, sent_rows, sent_bytes, sent_messages, time } = *measure;
+        let StageMeasure { rows, edges, sent_rows, sent_bytes, sent_messages, time } = *measure;
         let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        [rows, sent_rows, sent_bytes, sent_messages, time].iter().for_each(|number| put_varint(out, *number));
+        let numbers = [rows, edges, sent_rows, sent_bytes, sent_messages, time];
+        numbers.iter().for_each(|number| put_varint(out, *number));
     }
     put_bytes(out, &rows.rows);
 }
@@ -380,13 +381,14 @@ fn take_rows(reader: &mut Reader<'_>) -> Decoded<TravelRows> {
     let (number, is_last) = (take_u32(reader)?, take_flag(reader)?);
     let count = reader.at_most(MESSAGE_ROWS_MAX as u64)? as u32;
     let start = reader.clone();
-    let measured = reader.count(5)?;
+    let measured = reader.count(6)?;
     if measured > usize::from(STAGES_MAX) {
         return Err(start.error(format!("measures of at most {STAGES_MAX} stages expected")));
     }
     let measure = |reader: &mut Reader<'_>| {
         Ok(StageMeasure {
             rows: reader.varint()?,
+            edges: reader.varint()?,
             sent_rows: reader.varint()?,
             sent_bytes: reader.varint()?,
             sent_messages: reader.varint()?,
@@ -439,6 +441,7 @@ mod tests {
         assert!(error.contains("a node of its own"), "{error}");
         let measure = StageMeasure {
             rows: 5,
+            edges: 60,
             sent_rows: 4,
             sent_bytes: 300,
             sent_messages: 2,

@@ -20,6 +20,7 @@ use evergraph_graph::newest::NewestEdges;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::{GraphView, NeighborBatch, NeighborCursor, Statistics, VertexCursor};
+use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -29,6 +30,8 @@ pub struct OwnGraph {
     map: Arc<dyn GraphMap>,
     catalogue: Arc<Catalogue>,
     stores: BTreeMap<PartitionId, Box<dyn GraphView>>,
+    /// Relaxed: it is a count, and says nothing of anything else.
+    edges_read: AtomicU64,
 }
 
 impl OwnGraph {
@@ -41,7 +44,17 @@ impl OwnGraph {
         catalogue: Arc<Catalogue>,
         stores: BTreeMap<PartitionId, Box<dyn GraphView>>,
     ) -> Self {
-        Self { timestamp, map, catalogue, stores }
+        Self { timestamp, map, catalogue, stores, edges_read: AtomicU64::new(0) }
+    }
+
+    /// Edges of adjacency lists that were read so far. Degrees read none.
+    #[must_use]
+    pub fn edges_read(&self) -> u64 {
+        self.edges_read.load(Ordering::Relaxed)
+    }
+
+    fn count_edges(&self, read: usize) {
+        self.edges_read.fetch_add(read as u64, Ordering::Relaxed);
     }
 
     /// Which groups the whole graph has.
@@ -154,6 +167,7 @@ impl GraphView for OwnGraph {
             let mut within = NeighborCursor { row: 0, after: cursor.after, done: false };
             let store = self.store_of(*first)?;
             store.neighbors(&left[..run], types, direction, &mut within, end - before, batch)?;
+            self.count_edges(batch.len() - before);
             batch.rows[before..].iter_mut().for_each(|of| *of += row as u32);
             let (row, after) = if within.done { (row + run, None) } else { (row + within.row, within.after) };
             (cursor.row, cursor.after) = (row, after);
@@ -179,7 +193,10 @@ impl GraphView for OwnGraph {
         limit: usize,
         ranked: &mut OrderedMatches<EdgeId>,
     ) -> Result<()> {
-        self.store_of(asked.source)?.newest(asked, cursor, limit, ranked)
+        let before = ranked.items.len();
+        self.store_of(asked.source)?.newest(asked, cursor, limit, ranked)?;
+        self.count_edges(ranked.items.len() - before);
+        Ok(())
     }
 
     fn newest_with_properties(
@@ -191,7 +208,11 @@ impl GraphView for OwnGraph {
         keys: &[KeyId],
         columns: &mut [Column],
     ) -> Result<()> {
-        self.store_of(asked.source)?.newest_with_properties(asked, cursor, limit, ranked, keys, columns)
+        let before = ranked.items.len();
+        let store = self.store_of(asked.source)?;
+        store.newest_with_properties(asked, cursor, limit, ranked, keys, columns)?;
+        self.count_edges(ranked.items.len() - before);
+        Ok(())
     }
 
     fn count_edges_between(

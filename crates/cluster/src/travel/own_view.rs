@@ -18,6 +18,9 @@ pub trait StageView: Send + Sync {
 
     /// How many groups of vertices the graph has, on all nodes.
     fn group_count(&self) -> u32;
+
+    /// Edges of adjacency lists that were read of it so far.
+    fn edges_read(&self) -> u64;
 }
 
 /// Opens graphs for stages.
@@ -58,5 +61,9 @@ impl StageView for OwnGraph {
 
     fn group_count(&self) -> u32 {
         self.map().group_count()
+    }
+
+    fn edges_read(&self) -> u64 {
+        Self::edges_read(self)
     }
 }

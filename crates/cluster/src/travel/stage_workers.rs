@@ -86,11 +86,14 @@ fn run(
     };
     let input = step.input();
     let mut out = StageOutput::new(queries, id, input.stage);
+    let read_before = running.view.edges_read();
     let progress = with(&mut running, begin, &mut out, &mut |runner, context| match &step {
         StageStep::Take(rows) => runner.take(rows.stage, &rows.rows, context),
         StageStep::End(stage) => runner.end(*stage, context),
         StageStep::GoOn(_) => runner.go_on(context),
     })?;
+    // Before its last rows, which tell what was done.
+    queries.count_edges(id, input.stage, running.view.edges_read() - read_before);
     let has_ended = input.is_end && progress == StageProgress::Done;
     out.send_held(has_ended.then(|| queries.targets(id, input.stage)))?;
     Ok(WorkDone::Ran { running, input, progress })

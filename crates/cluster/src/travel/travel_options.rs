@@ -64,7 +64,7 @@ pub struct TravelParts {
     pub options: TravelOptions,
 }
 
-/// Messages of queries that a node has sent.
+/// What a node has done for queries that travel: messages that it has sent, and what its stages have read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TravelCounts {
     /// Those with rows, each once.
@@ -77,4 +77,6 @@ pub struct TravelCounts {
     pub again: u64,
     /// Those that begin, want, fail and end.
     pub others: u64,
+    /// Edges of adjacency lists that its stages have read on its partitions.
+    pub edges_read: u64,
 }

@@ -62,7 +62,7 @@ impl TravellingQueries {
         &self.shared.parts
     }
 
-    /// What the node has sent.
+    /// What the node has sent and read.
     #[must_use]
     pub fn counts(&self) -> TravelCounts {
         self.shared.state.lock().counts
@@ -254,6 +254,18 @@ impl TravellingQueries {
     /// Where rows of a stage go.
     pub(super) fn targets(&self, id: TravelId, stage: u16) -> Vec<RowsTarget> {
         self.shared.state.lock().journeys.get(&id).map_or(Vec::new(), |journey| journey.targets(stage))
+    }
+
+    /// A stage has read so many edges.
+    pub(super) fn count_edges(&self, id: TravelId, stage: u16, edges: u64) {
+        if edges == 0 {
+            return;
+        }
+        let mut state = self.shared.state.lock();
+        state.counts.edges_read += edges;
+        if let Some(journey) = state.journeys.get_mut(&id) {
+            journey.count_edges(stage, edges);
+        }
     }
 
     /// A stage has made rows.

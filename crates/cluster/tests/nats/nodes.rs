@@ -64,10 +64,10 @@ fn nodes_commit_while_servers_and_nodes_die_and_come_back() {
 
 #[test]
 fn a_node_whose_log_would_forget_says_what_to_set() {
-    let unsynced = crate::servers::ServerOptions { sync_intervals: &["2m"], ..crate::servers::THREE };
+    let unsynced = crate::servers::ServerOptions { sync_intervals: &["\"2m\""], ..crate::servers::THREE };
     let Some(servers) = Servers::start_with(&unsynced) else { return };
     let site = Site::with(access(&servers), 1);
     let error = open_hearing(site.folder(0), &Default::default()).map(drop).unwrap_err().to_string();
     assert!(error.contains("has not joined") && error.contains("NATS at nats://127.0.0.1:"), "{error}");
-    assert!(error.contains("set `sync_interval: always`"), "{error}");
+    assert!(error.contains("syncs every 120 s") && error.contains("set `sync_interval: always`"), "{error}");
 }

@@ -24,7 +24,8 @@ fn refuses(log: &mut TestLog<NatsLog>, what: &str) {
 
 #[test]
 fn servers_that_do_not_sync_every_write_are_refused_until_they_do() {
-    let unsynced = ServerOptions { sync_intervals: &["always", "always", "2m"], ..THREE };
+    // In quotation marks: NATS reads a bare 2m as two million.
+    let unsynced = ServerOptions { sync_intervals: &["always", "always", "\"2m\""], ..THREE };
     let Some(mut servers) = Servers::start_with(&unsynced) else { return };
     let mut log = servers.log();
     let told = "the server m2 syncs every 120 s";
@@ -36,7 +37,7 @@ fn servers_that_do_not_sync_every_write_are_refused_until_they_do() {
     let untrimmed = log.trim(LogPosition(2)).unwrap_err().to_string();
     assert!(untrimmed.contains(told), "{untrimmed}");
     servers.kill(2);
-    servers.configure(2, "sync_interval: 2m", "sync_interval: always");
+    servers.configure(2, "sync_interval: \"2m\"", "sync_interval: always");
     servers.start_again(2);
     let first = log.append_surely("m");
     log.read_from(first);

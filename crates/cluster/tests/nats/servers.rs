@@ -3,8 +3,8 @@
 use crate::folders::copy_folder;
 use crate::free_ports::free_ports;
 use crate::guarded_process::GuardedProcess;
-use crate::nats;
-use crate::raw_client::ask;
+use crate::nats::{self, ServerPorts};
+use crate::raw_client::ask_within;
 use crate::skips::skipped;
 use crate::test_log::{TestLog, wait_until, waker};
 use evergraph_cluster::log::nats::nats_log::NatsLog;
@@ -19,6 +19,9 @@ use tempfile::TempDir;
 
 /// The stream of the tests.
 pub const STREAM: &str = "evergraph-test";
+
+/// How long a question about a stream may take before it is asked again.
+const INFO_TIME: Duration = Duration::from_secs(2);
 
 /// The test that has servers: all of them together would hold up each other's elections.
 static TURN: LazyLock<Mutex<()>> = LazyLock::new(|| Mutex::new(()));
@@ -68,29 +71,14 @@ impl Servers {
         };
         let turn = TURN.lock();
         let folder = tempfile::Builder::new().prefix("evergraph-nats-").tempdir().unwrap();
-        let ports = free_ports(3 * options.count);
-        let routes: Vec<String> =
-            ports.chunks(3).map(|ports| format!("nats://127.0.0.1:{}", ports[2])).collect();
-        let servers = ports.chunks(3).enumerate().map(|(at, ports)| {
+        let ports = ServerPorts::of(&free_ports(3 * options.count));
+        let servers = ports.iter().enumerate().map(|(at, own)| {
             let data = folder.path().join(format!("m{at}"));
             let sync = options.sync_intervals[at % options.sync_intervals.len()];
-            let mut text = format!(
-                "server_name: m{at}\nlisten: \"127.0.0.1:{}\"\nhttp: \"127.0.0.1:{}\"\n\
-                 jetstream {{ store_dir: \"{}\", sync_interval: {sync}, max_file_store: 1GB, max_memory_store: 256MB }}\n{}\n",
-                ports[0],
-                ports[1],
-                data.display(),
-                options.more
-            );
-            if options.count > 1 {
-                text += &format!(
-                    "cluster {{ name: test, listen: \"127.0.0.1:{}\", routes: [{}] }}\n",
-                    ports[2],
-                    routes.join(", ")
-                );
-            }
+            let jetstream = format!("sync_interval: {sync}, max_file_store: 1GB, max_memory_store: 256MB");
+            let text = nats::configuration(at, &ports, &data, &jetstream) + options.more + "\n";
             fs::write(data.with_extension("conf"), text).unwrap();
-            Server { port: ports[0], monitoring_port: ports[1], folder: data, running: None }
+            Server { port: own.clients, monitoring_port: own.monitoring, folder: data, running: None }
         });
         let servers = servers.collect();
         let mut servers = Self { servers, folder, scheme: options.scheme.to_owned(), _turn: turn };
@@ -140,7 +128,8 @@ impl Servers {
         let mut found = None;
         let port = self.servers.iter().find(|server| server.running.is_some()).expect("one runs").port;
         wait_until("a server leads the stream", || {
-            let info = ask(port, &format!("$JS.API.STREAM.INFO.{stream}"), "");
+            let asked = ask_within(INFO_TIME, port, &format!("$JS.API.STREAM.INFO.{stream}"), "");
+            let Ok(info) = asked else { return false };
             let info: serde_json::Value = serde_json::from_str(&info).unwrap();
             let name = info["cluster"]["leader"].as_str();
             found = name.and_then(|name| name.strip_prefix('m')?.parse().ok());

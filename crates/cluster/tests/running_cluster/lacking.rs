@@ -2,7 +2,7 @@
 //! it lacks, and another one that joins as the same node meanwhile.
 
 use crate::graph::{count, store, write_path};
-use crate::lives::all_see;
+use crate::lives::{all_see, three_nodes};
 use crate::members::Members;
 use crate::recovery::{go_on, has_report, make_folder_again, partition_folders, trim};
 use crate::site::{Site, open_hearing};
@@ -90,9 +90,7 @@ fn partitions_that_every_node_has_lost_are_named_and_a_node_that_starts_alone_go
 #[test]
 fn a_process_that_copied_what_it_lacks_yields_to_one_that_joined_meanwhile() {
     let Some(etcd) = Members::start(1) else { return };
-    let site = Site::at(etcd.port(0), 3);
-    let (first, second, third) = (site.open(0), site.open(1), site.open(2));
-    write_path(&store(&first), 40);
+    let (site, [first, second, third]) = three_nodes(&etcd);
     let end = go_on(&[&first, &second, &third]);
     second.close().unwrap();
     drop(second);

@@ -18,6 +18,15 @@ pub fn all_see(nodes: &[&ClusterNode], vertices: usize, paths: usize) {
     }
 }
 
+/// Three nodes that run, and all see a path of 40 vertices; by the first one it was written.
+pub fn three_nodes(etcd: &Members) -> (Site, [ClusterNode; 3]) {
+    let site = Site::at(etcd.port(0), 3);
+    let nodes = [0, 1, 2].map(|node| site.open(node));
+    write_path(&store(&nodes[0]), 40);
+    all_see(&nodes.each_ref(), 40, 1);
+    (site, nodes)
+}
+
 /// Whether every partition that the node keeps has everything that it has applied.
 pub fn is_complete(node: &ClusterNode) -> bool {
     let status = node.status();
@@ -30,10 +39,7 @@ pub fn is_complete(node: &ClusterNode) -> bool {
 #[test]
 fn nodes_come_back_from_their_folders_with_everything_that_was_acknowledged() {
     let Some(etcd) = Members::start(1) else { return };
-    let site = Site::at(etcd.port(0), 3);
-    let (first, second, third) = (site.open(0), site.open(1), site.open(2));
-    write_path(&store(&first), 40);
-    all_see(&[&first, &second, &third], 40, 1);
+    let (site, [first, second, third]) = three_nodes(&etcd);
     let error = open(site.folder(0)).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
 

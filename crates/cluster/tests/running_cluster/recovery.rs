@@ -2,7 +2,7 @@
 //! others.
 
 use crate::graph::{count, store, write_path};
-use crate::lives::{all_see, is_complete};
+use crate::lives::{all_see, is_complete, three_nodes};
 use crate::members::Members;
 use crate::site::{Site, open, open_hearing};
 use crate::test_log::{TestLog, wait_until};
@@ -74,10 +74,7 @@ pub fn go_on(nodes: &[&ClusterNode]) -> LogPosition {
 #[test]
 fn a_node_whose_disk_was_lost_has_everything_from_the_others() {
     let Some(etcd) = Members::start(1) else { return };
-    let site = Site::at(etcd.port(0), 3);
-    let (first, second, third) = (site.open(0), site.open(1), site.open(2));
-    write_path(&store(&first), 40);
-    all_see(&[&first, &second, &third], 40, 1);
+    let (site, [first, second, third]) = three_nodes(&etcd);
     second.close().unwrap();
     drop(second);
     // Started often, so that its number is none that an empty folder gives.
@@ -142,11 +139,9 @@ fn a_node_that_was_away_for_longer_than_the_log_is_kept_catches_up_from_the_othe
 #[test]
 fn partitions_that_are_lost_or_damaged_are_copied_and_left_out_only_if_nobody_gives_them() {
     let Some(etcd) = Members::start(1) else { return };
-    let site = Site::at(etcd.port(0), 3);
-    let (first, second, third) = (site.open(0), site.open(1), site.open(2));
-    write_path(&store(&first), 40);
-    [&first, &second, &third].iter().for_each(|node| node.close().unwrap());
-    drop((first, second, third));
+    let (site, nodes) = three_nodes(&etcd);
+    nodes.iter().for_each(|node| node.close().unwrap());
+    drop(nodes);
 
     let mut folders = partition_folders(site.folder(0));
     let [lost, damaged] = [0, 0].map(|_| folders.pop().unwrap());

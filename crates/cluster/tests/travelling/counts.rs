@@ -1,4 +1,5 @@
-//! Counts: a stage takes at most a message from each node to each other one and 64 thousand rows, and a row at most 16 bytes.
+//! Counts: a stage takes at most a message from each node to each other one and 64 thousand rows, and a row at most 16 bytes; the edges
+//! that nodes read together are those that one node would read.
 
 use crate::cluster::{Cluster, Node, PATIENCE, stores};
 use crate::graphs::Described;
@@ -9,6 +10,7 @@ use evergraph_cluster::travel::travel_options::{TravelCounts, TravelOptions};
 use evergraph_graph::stage_programs::StagePrograms;
 use evergraph_query::travel::runner::QueryStages;
 use evergraph_storage::io::clock::Clock as _;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -21,6 +23,7 @@ fn counts(cluster: &Cluster) -> TravelCounts {
             rows_bytes: sum.rows_bytes + of.rows_bytes,
             again: sum.again + of.again,
             others: sum.others + of.others,
+            edges_read: sum.edges_read + of.edges_read,
         }
     })
 }
@@ -55,6 +58,47 @@ fn messages_and_bytes_of_rows_are_few() {
         }
         // Rows that were merged: not more than vertices on each way.
         assert!(rows <= exchanges * 300 * 3 + 4, "{text}: {rows} rows");
+    }
+}
+
+/// Edges that the note of a node says its stages have read, and which node it is.
+fn told_edges(note: &str) -> (usize, u64) {
+    let (node, stages) = note.strip_prefix("node ").unwrap().split_once(": ").unwrap();
+    let of_stages = stages.split("; ").map(|stage| {
+        let before = stage.split_once(" edges, ").expect("each stage tells them").0;
+        before.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()
+    });
+    (node.parse().unwrap(), of_stages.sum())
+}
+
+#[test]
+fn every_edge_is_read_by_one_node_which_tells_it() {
+    let programs: Arc<dyn StagePrograms> = Arc::new(QueryStages);
+    let cluster = Cluster::start(33, NetworkFaults::default(), &programs, TravelOptions::default());
+    let stores = stores(&cluster);
+    let described = Described::random(&mut SeededChance::new(33), 300, 3000);
+    described.on_cluster(&stores[0]);
+    let ends: Vec<(usize, usize)> = described.ends().collect();
+    let reached: BTreeSet<usize> = ends.iter().map(|(_, target)| *target).collect();
+    let (all, of_reached) = (ends.len(), ends.iter().filter(|(source, _)| reached.contains(source)).count());
+    let read = || Vec::from_iter(cluster.nodes.iter().map(|node| node.queries.counts().edges_read));
+    for (text, expected) in [
+        // Degrees say how many there are, and no list is read.
+        (".V().out().count()", 0),
+        (".V().out().out().count()", all),
+        (".V().in().in().count()", all),
+        // By then each vertex is one row, however often it was reached.
+        (".V().out().out().out().count()", all + of_reached),
+        (".V().outE().has('w', 1L).count()", all),
+    ] {
+        let before = read();
+        let (_, notes) = ask(&plan(text, Way::Travelling), &stores[0].snapshot()).unwrap();
+        let edges: Vec<u64> = read().iter().zip(&before).map(|(after, before)| after - before).collect();
+        assert_eq!(edges.iter().sum::<u64>(), expected as u64, "{text}: {notes:?}");
+        assert!(expected == 0 || edges.iter().all(|edges| *edges > 0), "{text}: {edges:?}");
+        let mut told: Vec<(usize, u64)> = notes.iter().map(|note| told_edges(note)).collect();
+        told.sort_unstable();
+        assert_eq!(told, Vec::from_iter(edges.into_iter().enumerate()), "{text}: {notes:?}");
     }
 }
 

@@ -42,6 +42,11 @@ impl Described {
         Self { vertices, edges }
     }
 
+    /// Sources and targets of all edges, by number.
+    pub fn ends(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.edges.iter().map(|(source, _, target, _)| (*source, *target))
+    }
+
     /// Adds vertices of a part of all, and returns them.
     fn add_vertices(
         &self,

@@ -233,8 +233,8 @@ fn is_of_nodes(error: &Error) -> bool {
 fn shown(of: &PlaceMeasures) -> String {
     let stages = of.stages.iter().enumerate().map(|(number, stage)| {
         format!(
-            "stage {number} {:.1?} of {} rows, sent {} rows as {} bytes in {} messages",
-            stage.time, stage.rows, stage.sent_rows, stage.sent_bytes, stage.sent_messages
+            "stage {number} {:.1?} of {} rows and {} edges, sent {} rows as {} bytes in {} messages",
+            stage.time, stage.rows, stage.edges, stage.sent_rows, stage.sent_bytes, stage.sent_messages
         )
     });
     format!("node {}: {}", of.node, stages.collect::<Vec<_>>().join("; "))

@@ -3,7 +3,9 @@
 use crate::etcd::{member_flags, run_member};
 use crate::free_ports::free_ports;
 use crate::guarded_process::GuardedProcess;
+use crate::process::resident_bytes;
 use crate::workload::cluster::running::http;
+use evergraph_cluster::running::etcd_access::EtcdAccess;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,11 +60,14 @@ impl EtcdMembers {
         Ok(started)
     }
 
-    /// Where clients reach them, one after the other, beginning with number `first`.
-    #[must_use]
-    pub fn urls(&self, first: usize) -> Vec<String> {
-        let at = |turn: usize| &self.members[(first + turn) % MEMBERS];
-        (0..MEMBERS).map(|turn| format!("http://127.0.0.1:{}", at(turn).port)).collect()
+    /// How clients reach them, one after the other, beginning with number `first`.
+    ///
+    /// # Errors
+    /// None: these are URLs.
+    pub fn access(&self, first: usize) -> Result<EtcdAccess> {
+        let in_turn = (0..MEMBERS).map(|turn| &self.members[(first + turn) % MEMBERS]);
+        let urls = in_turn.map(|member| format!("http://127.0.0.1:{}", member.port).parse());
+        Ok(EtcdAccess::new(urls.collect::<Result<_>>()?))
     }
 
     /// Kills the member that leads, as a power cut of its machine would. Which one it was.
@@ -87,17 +92,13 @@ impl EtcdMembers {
     /// Bytes of memory and of files, of all members.
     #[must_use]
     pub fn bytes(&self) -> [u64; 2] {
-        let memory = self.members.iter().filter_map(|member| {
-            let id = member.running.as_ref()?.process.id();
-            let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
-            let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-            line.split_whitespace().next()?.parse::<u64>().ok()
-        });
+        let running = self.members.iter().filter_map(|member| member.running.as_ref());
+        let memory = running.map(|running| resident_bytes(running.process.id()));
         let files = self.members.iter().map(|member| {
             let database = member.data.join("member/snap/db");
             fs::metadata(database).map_or(0, |metadata| metadata.len())
         });
-        [memory.sum::<u64>() * 1024, files.sum()]
+        [memory.sum(), files.sum()]
     }
 
     fn run(&mut self, at: usize) {

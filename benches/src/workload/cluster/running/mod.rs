@@ -1,9 +1,11 @@
-//! Running: clusters as they run: etcd, nodes on TCP with TLS, clients that commit and read.
+//! Running: clusters as they run: servers of their logs, nodes on TCP with TLS, clients that commit and read.
 //!
 //! ```text
+//! log_servers    what keeps logs: either of the next two
 //! etcd_members   three members on this machine, one of which leads
+//! nats_servers   three servers on this machine, one of which leads a stream
 //! site           folders and addresses of a cluster's nodes
-//! own_append     what an append costs etcd's clients, without any cluster
+//! own_append     what an append costs clients of the log's servers, without any cluster
 //! streams        clients of a database: one after the other each does one thing, and notes how long it took
 //! node_service   a node as a process of its own, which is told what to do
 //! node_process   the same, as the harness sees it
@@ -11,6 +13,8 @@
 //! ```
 
 pub mod etcd_members;
+pub mod log_servers;
+pub mod nats_servers;
 pub mod node_process;
 pub mod node_service;
 pub mod open_nodes;

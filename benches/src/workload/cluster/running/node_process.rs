@@ -2,7 +2,7 @@
 
 use crate::line_process::LineProcess;
 use crate::plan::wrong;
-use crate::workload::cluster::running::etcd_members::EtcdMembers;
+use crate::workload::cluster::running::log_servers::LogServers;
 use crate::workload::cluster::running::node_service::{ARGUMENT, CaughtUp, NodeRequest, NodeState};
 use crate::workload::cluster::running::site::{Site, SitePlan};
 use crate::workload::cluster::running::streams::{StreamKind, StreamPlan, StreamReport};
@@ -63,12 +63,12 @@ impl NodeProcess {
 }
 
 impl ProcessCluster {
-    /// A cluster in `folder`, with its log in `etcd` and `vertices` vertices: a power of two.
+    /// A cluster in `folder`, with its log on `servers` and `vertices` vertices: a power of two.
     ///
     /// # Errors
     /// What creating and opening nodes meets.
-    pub fn start(etcd: &EtcdMembers, folder: &Path, plan: SitePlan, vertices: u32) -> Result<Self> {
-        let site = Site::create(etcd, folder, plan)?;
+    pub fn start(servers: &LogServers, folder: &Path, plan: SitePlan, vertices: u32) -> Result<Self> {
+        let site = Site::create(servers, folder, plan)?;
         let started =
             site.folders.iter().enumerate().map(|(number, folder)| NodeProcess::start(number, folder));
         let nodes = started.map(|node| node.map(Some)).collect::<Result<_>>()?;
@@ -76,6 +76,12 @@ impl ProcessCluster {
         cluster.at_once(|_, node| node.ask::<f64>(&NodeRequest::Opened))?;
         cluster.node(0)?.ask::<()>(&NodeRequest::Create(vertices))?;
         Ok(cluster)
+    }
+
+    /// Under which key the log is kept.
+    #[must_use]
+    pub fn log_key(&self) -> &str {
+        &self.site.log_key
     }
 
     /// A node that runs.

@@ -1,6 +1,6 @@
-//! Open nodes: a cluster whose nodes all run in the process of the harness, on TCP with TLS, with their log in etcd.
+//! Open nodes: a cluster whose nodes all run in the process of the harness, on TCP with TLS, with their log on etcd or NATS.
 
-use crate::workload::cluster::running::etcd_members::EtcdMembers;
+use crate::workload::cluster::running::log_servers::LogServers;
 use crate::workload::cluster::running::site::{Site, SitePlan};
 use evergraph::cluster::node_options;
 use evergraph::{Database, Options};
@@ -24,8 +24,8 @@ impl OpenNodes {
     ///
     /// # Errors
     /// What creating and opening nodes meets.
-    pub fn create(etcd: &EtcdMembers, folder: &Path, plan: SitePlan) -> Result<Self> {
-        Self::open(Site::create(etcd, folder, plan)?, AheadCheck::Asked)
+    pub fn create(servers: &LogServers, folder: &Path, plan: SitePlan) -> Result<Self> {
+        Self::open(Site::create(servers, folder, plan)?, AheadCheck::Asked)
     }
 
     fn open(site: Site, ahead: AheadCheck) -> Result<Self> {
@@ -74,6 +74,15 @@ impl OpenNodes {
             }
         }
         Ok(all)
+    }
+
+    /// Edges of adjacency lists that stages of queries have read on each of these nodes since they were opened.
+    ///
+    /// # Errors
+    /// `invalid` if a database has no node.
+    pub fn edges_read(&self) -> Result<Vec<u64>> {
+        let read = |number| Ok(self.node(number)?.status().node.peers.travelled.edges_read);
+        (0..self.databases.len()).map(read).collect()
     }
 
     fn node(&self, number: usize) -> Result<&ClusterNode> {

@@ -1,9 +1,9 @@
-//! Own append: what an append costs a client of etcd, without any cluster: messages of one size, at a given rate.
+//! Own append: what an append costs a client of the log's servers, without any cluster: messages of one size, at a given rate.
 
-use crate::workload::cluster::running::etcd_members::EtcdMembers;
-use evergraph_cluster::log::etcd::etcd_log::EtcdLog;
-use evergraph_cluster::log::etcd::options::EtcdOptions;
-use evergraph_cluster::log::shared_log::{AppendId, LogAnswer, SharedLog as _};
+use crate::workload::cluster::running::log_servers::LogServers;
+use evergraph_cluster::log::shared_log::{AppendId, LogAnswer, LogError, SharedLog as _};
+use evergraph_cluster::log_position::LogPosition;
+use evergraph_cluster::running::log_access::{AnyLog, LogAccess};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,10 +11,12 @@ use std::task::{Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// The key whose versions the messages are: not that of any cluster.
+/// The log's key: not that of any cluster.
 const KEY: &str = "evergraph/bench-append";
 /// Messages of one connection that are under way at once, as of a node.
 const UNDER_WAY_MAX: usize = 32;
+/// How long it may take until the log takes the first message.
+const CONNECT_TIME: Duration = Duration::from_secs(20);
 /// The longest sleep.
 const NAP: Duration = Duration::from_millis(5);
 
@@ -40,15 +42,12 @@ impl Wake for Sleeper {
 ///
 /// # Errors
 /// `io` if an append fails.
-pub fn measure(etcd: &EtcdMembers, loads: &[AppendLoad], time: Duration) -> Result<Vec<f64>> {
+pub fn measure(servers: &LogServers, loads: &[AppendLoad], time: Duration) -> Result<Vec<f64>> {
     let times = thread::scope(|scope| {
         let running: Vec<_> = loads
             .iter()
             .enumerate()
-            .map(|(at, load)| {
-                let urls = etcd.urls(at);
-                scope.spawn(move || append(&urls, *load, time))
-            })
+            .map(|(at, load)| scope.spawn(move || append(&servers.access(at, None)?, *load, time)))
             .collect();
         let joined =
             running.into_iter().map(|thread| thread.join().expect("a panic was printed by its thread"));
@@ -57,35 +56,32 @@ pub fn measure(etcd: &EtcdMembers, loads: &[AppendLoad], time: Duration) -> Resu
     Ok(times.concat())
 }
 
-fn append(urls: &[String], load: AppendLoad, time: Duration) -> Result<Vec<f64>> {
-    let endpoints = urls.iter().map(|url| url.parse()).collect::<Result<Vec<_>>>()?;
+fn append(access: &LogAccess, load: AppendLoad, time: Duration) -> Result<Vec<f64>> {
     let waker: Waker = Arc::new(Sleeper(thread::current())).into();
-    let mut log = EtcdLog::open(EtcdOptions::new(endpoints, KEY), waker)?;
+    let mut log = access.open(KEY.to_owned(), waker)?;
     let message: Arc<[u8]> = vec![0x5a; load.bytes.max(1)].into();
     let interval = Duration::from_secs_f64(1.0 / load.rate.max(1.0));
+    let first = connect(&mut *log, &message).map_err(|error| failed(access, &error))?;
     let (mut times, mut sent, mut under_way) = (Vec::new(), 0_u64, HashMap::new());
     let began = Instant::now();
     loop {
         let now = began.elapsed();
-        // Two at least: the first makes the connection, and does not count.
-        let is_over = now >= time && sent > 1;
+        let is_over = now >= time && sent > 0;
         if is_over && under_way.is_empty() {
             return Ok(times);
         }
         let due = interval.mul_f64(sent as f64);
         if !is_over && due <= now && under_way.len() < UNDER_WAY_MAX {
-            log.append(AppendId(sent), Arc::clone(&message));
-            under_way.insert(sent, Instant::now());
+            let id = AppendId(first.0 + sent);
+            log.append(id, Arc::clone(&message));
+            under_way.insert(id, Instant::now());
             sent += 1;
             continue;
         }
-        while let Some(answer) = log.next_answer() {
-            let LogAnswer::Append { id, result } = answer else { continue };
-            result.map_err(|error| Error::new(ErrorKind::Io, format!("append to etcd: {error}")))?;
-            let begun = under_way.remove(&id.0).expect("each append is answered once");
-            if id.0 > 0 {
-                times.push(begun.elapsed().as_secs_f64());
-            }
+        while let Some((id, result)) = next_append(&mut *log) {
+            result.map_err(|error| failed(access, &error))?;
+            let begun = under_way.remove(&id).expect("each append is answered once");
+            times.push(begun.elapsed().as_secs_f64());
         }
         let wait = if is_over || under_way.len() >= UNDER_WAY_MAX {
             NAP
@@ -96,4 +92,41 @@ fn append(urls: &[String], load: AppendLoad, time: Duration) -> Result<Vec<f64>>
             thread::park_timeout(wait.min(NAP));
         }
     }
+}
+
+/// Appends until the log takes a message: by then there is a connection, and whatever keeps the log. The number of the next append.
+///
+/// # Errors
+/// What the log said last.
+fn connect(log: &mut dyn AnyLog, message: &Arc<[u8]>) -> std::result::Result<AppendId, LogError> {
+    let began = Instant::now();
+    let mut number = 0;
+    loop {
+        log.append(AppendId(number), Arc::clone(message));
+        number += 1;
+        let (_, result) = loop {
+            match next_append(log) {
+                Some(answer) => break answer,
+                None => thread::park_timeout(NAP),
+            }
+        };
+        match result {
+            Ok(_) => return Ok(AppendId(number)),
+            Err(error) if began.elapsed() > CONNECT_TIME => return Err(error),
+            Err(_) => thread::sleep(NAP),
+        }
+    }
+}
+
+fn next_append(log: &mut dyn AnyLog) -> Option<(AppendId, std::result::Result<LogPosition, LogError>)> {
+    while let Some(answer) = log.next_answer() {
+        if let LogAnswer::Append { id, result } = answer {
+            return Some((id, result));
+        }
+    }
+    None
+}
+
+fn failed(access: &LogAccess, error: &LogError) -> Error {
+    Error::new(ErrorKind::Io, format!("append to {}: {error}", access.engine()))
 }

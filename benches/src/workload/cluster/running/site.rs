@@ -1,9 +1,8 @@
 //! Site: a cluster that was created in a folder, whose nodes listen on ports of this machine.
 
 use crate::free_ports::free_ports;
-use crate::workload::cluster::running::etcd_members::EtcdMembers;
+use crate::workload::cluster::running::log_servers::LogServers;
 use evergraph_cluster::running::create::NewCluster;
-use evergraph_cluster::running::etcd_access::EtcdAccess;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::partition::PartitionCount;
 use std::path::{Path, PathBuf};
@@ -18,7 +17,7 @@ pub struct SitePlan {
     pub partitions: u16,
     /// Copies of each, where there are as many nodes.
     pub copies: usize,
-    /// How long a request to etcd may take; the log's default if it is not chosen.
+    /// How long a request to the log's servers may take; the log's default if it is not chosen.
     pub log_time_limit: Option<Duration>,
 }
 
@@ -27,25 +26,27 @@ pub struct SitePlan {
 pub struct Site {
     /// By number.
     pub folders: Vec<PathBuf>,
+    /// Under which key their log is kept.
+    pub log_key: String,
 }
 
 impl Site {
-    /// Creates a cluster in `folder`, whose log is kept by `etcd`.
+    /// Creates a cluster in `folder`, whose log is kept by `servers`.
     ///
     /// # Errors
     /// `invalid` for what no cluster can be; `io`.
-    pub fn create(etcd: &EtcdMembers, folder: &Path, plan: SitePlan) -> Result<Self> {
+    pub fn create(servers: &LogServers, folder: &Path, plan: SitePlan) -> Result<Self> {
         let partitions = PartitionCount::new(plan.partitions)
             .ok_or_else(|| Error::invalid(format!("no graph has {} partitions", plan.partitions)))?;
-        let endpoints = etcd.urls(0).iter().map(|url| url.parse()).collect::<Result<Vec<_>>>()?;
         let addresses = free_ports(plan.nodes).into_iter().map(|port| format!("127.0.0.1:{port}")).collect();
         let copies = u16::try_from(plan.copies).map_err(|_| Error::invalid("so many copies"))?;
-        let log = EtcdAccess { time_limit: plan.log_time_limit, ..EtcdAccess::new(endpoints) };
+        let log = servers.access(0, plan.log_time_limit)?;
         let new = NewCluster {
             partitions,
             copies: copies.min(plan.nodes as u16),
             ..NewCluster::new("bench", addresses, log)
         };
-        Ok(Self { folders: new.write(folder)?.nodes })
+        let created = new.write(folder)?;
+        Ok(Self { folders: created.nodes, log_key: created.description.log_key() })
     }
 }

@@ -53,6 +53,8 @@ pub struct NodeDocument {
     pub checkpoint: CheckpointSection,
     /// Messages between it and other nodes, by kind.
     pub network: NetworkSection,
+    /// What it has done for queries whose stages run where the vertices lie, of all nodes, since it started.
+    pub travelled: TravelledSection,
 }
 
 /// What a node does. Of several that are true the worst counts.
@@ -195,6 +197,15 @@ pub struct NetworkSection {
     pub dropped: u64,
 }
 
+/// What a node has done for queries that travel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct TravelledSection {
+    /// Edges of adjacency lists that stages have read on its partitions.
+    pub edges_read: u64,
+    /// Rows that it has sent to other nodes.
+    pub rows_sent: u64,
+}
+
 /// Messages, and their bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct MessagesSection {
@@ -267,6 +278,10 @@ impl NodeDocument {
                 sent: messages(status.peers.sent),
                 received: messages(status.peers.received),
                 dropped: status.peers.dropped_frames,
+            },
+            travelled: TravelledSection {
+                edges_read: status.peers.travelled.edges_read,
+                rows_sent: status.peers.travelled.rows,
             },
         }
     }
@@ -441,6 +456,7 @@ pub fn example() -> NodeDocument {
             received: BTreeMap::new(),
             dropped: 1,
         },
+        travelled: TravelledSection { edges_read: 7_000, rows_sent: 80 },
     }
 }
 

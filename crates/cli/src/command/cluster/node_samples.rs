@@ -108,6 +108,18 @@ pub fn samples(report: &NodeDocument) -> Vec<DatabaseSample> {
         }
     }
     add("cluster_messages_dropped", "Messages that could not be sent", &[], counter(report.network.dropped));
+    add(
+        "cluster_travel_edges",
+        "Edges that stages of queries that travel, of all nodes, have read on this one",
+        &[],
+        counter(report.travelled.edges_read),
+    );
+    add(
+        "cluster_travel_rows",
+        "Rows of these queries that this node has sent to others",
+        &[],
+        counter(report.travelled.rows_sent),
+    );
     samples
 }
 
@@ -138,6 +150,8 @@ mod tests {
             "evergraph_cluster_member_reached{database=\"shop\",node=\"2\"} 0.0",
             "evergraph_cluster_partitions{database=\"shop\",condition=\"copying\"} 1.0",
             "evergraph_cluster_message_bytes_total{database=\"shop\",direction=\"sent\",kind=\"question\"} 500.0",
+            "evergraph_cluster_travel_edges_total{database=\"shop\"} 7000.0",
+            "evergraph_cluster_travel_rows_total{database=\"shop\"} 80.0",
             "evergraph_cluster_log_failed{database=\"shop\"} 0.0",
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");

@@ -53,14 +53,7 @@ pub(super) struct MessageStream {
 impl MessageStream {
     /// Reads until there is an error, which is the last thing that it gives, or nobody reads any more.
     pub(super) async fn run(self) {
-        let error = tokio::select! {
-            ended = self.read() => {
-                let Err(error) = ended;
-                error
-            }
-            () = self.sender.closed() => return,
-        };
-        self.sender.give(Err(error)).await;
+        self.sender.give_end_of(self.read()).await;
     }
 
     async fn read(&self) -> Result<Infallible, LogError> {

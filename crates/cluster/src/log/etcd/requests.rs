@@ -194,15 +194,22 @@ pub(super) fn end_question(cluster: &EtcdCluster) -> RangeRequest {
     RangeRequest { key: cluster.key(), revision: 0, serializable: false, keys_only: true }
 }
 
+/// The newest revision of a store that nobody has written anything into.
+const UNWRITTEN: i64 = 1;
+
 /// Where the log ends, by the answer to that question. If there is no version, because nobody wrote one or somebody
-/// deleted the key, it is the store's newest revision: none was acknowledged behind it.
+/// deleted the key, it is the store's newest revision: none was acknowledged behind it. In a store without any revision of its own the
+/// log is empty, and whoever starts there need not wait for a message.
 ///
 /// # Errors
 /// An answer that etcd does not give.
 pub(super) fn end_of(answer: &RangeResponse) -> Result<LogPosition, String> {
     let newest = answer.kvs.first().map(|version| version.mod_revision);
-    let revision = newest.or_else(|| Some(answer.header.as_ref()?.revision));
-    revision.and_then(position_of).ok_or_else(|| "etcd did not say where the log ends".to_owned())
+    let of_store = answer.header.as_ref().map(|header| header.revision);
+    if newest.is_none() && of_store == Some(UNWRITTEN) {
+        return Ok(LogPosition::START);
+    }
+    newest.or(of_store).and_then(position_of).ok_or_else(|| "etcd did not say where the log ends".to_owned())
 }
 
 /// The position that a revision is: they begin at 1.
@@ -238,6 +245,8 @@ mod tests {
         let answer = RangeResponse { header: header.clone(), kvs: vec![newest] };
         assert_eq!(end_of(&answer), Ok(LogPosition(7)), "others wrote other keys since");
         assert_eq!(end_of(&RangeResponse { header, kvs: Vec::new() }), Ok(LogPosition(9)));
+        let unwritten = Some(ResponseHeader { cluster_id: 1, revision: 1 });
+        assert_eq!(end_of(&RangeResponse { header: unwritten, kvs: Vec::new() }), Ok(LogPosition::START));
         assert!(end_of(&RangeResponse::default()).is_err());
     }
 

@@ -20,6 +20,7 @@ pub(super) async fn checked_stream(
     let info = match ask(cluster, connection).await {
         Err(CallFailure::Refused(error)) if error.err_code == STREAM_NOT_FOUND => {
             if cluster.is_known() {
+                cluster.stream_is_gone();
                 return Err(format!("the stream {name} is gone, with the messages that it had"));
             }
             make(cluster, connection).await?

@@ -52,7 +52,7 @@ struct Known {
     asked_at: Option<Instant>,
     /// Monitoring ports that did not answer then.
     unreachable: Vec<String>,
-    /// Whether they cannot be trusted with a log at present.
+    /// Whether they cannot be trusted with a log at present, or do not have this one.
     is_refused: bool,
 }
 
@@ -107,9 +107,15 @@ impl NatsCluster {
         self.time_limit / CONNECTS_PER_REQUEST
     }
 
-    /// Whether servers are not to be trusted with a log at present.
+    /// Whether servers are not to be trusted with a log at present, or do not have this one.
     pub(super) fn is_refused(&self) -> bool {
         self.known.lock().is_refused
+    }
+
+    /// The stream that was there before is gone. A connection that is open would append to the next one of its name, whoever
+    /// makes that, so nothing is appended before the stream was looked at again.
+    pub(super) fn stream_is_gone(&self) {
+        self.known.lock().is_refused = true;
     }
 
     /// Whether the stream was there before.
@@ -117,7 +123,7 @@ impl NatsCluster {
         self.known.lock().created.is_some()
     }
 
-    /// Whether the stream is the one that was there before.
+    /// Whether the stream is the one that was there before. While it is another one, nothing is appended.
     ///
     /// # Errors
     /// When each was made.
@@ -127,10 +133,12 @@ impl NatsCluster {
         if *created == info.created {
             return Ok(());
         }
-        Err(format!(
+        let reason = format!(
             "the stream {} was made at {}, and the log is the one of {created}: start again if it was restored",
             self.stream, info.created
-        ))
+        );
+        known.is_refused = true;
+        Err(reason)
     }
 
     /// Whether those that have replicas sync every write. They are asked every 10 s, and sooner while the log is refused.
@@ -138,7 +146,10 @@ impl NatsCluster {
     /// # Errors
     /// Why the log is refused, and what to set.
     pub(super) async fn check_sync(&self, cluster: Option<&ClusterInfo>) -> std::result::Result<(), String> {
-        let NatsSync::Monitored(monitors) = &self.sync else { return Ok(()) };
+        let NatsSync::Monitored(monitors) = &self.sync else {
+            self.known.lock().is_refused = false;
+            return Ok(());
+        };
         let cluster = cluster.ok_or("the server belongs to no cluster, and a log needs three servers")?;
         let turn = self.asking.lock().await;
         if self.is_due() {
@@ -172,5 +183,39 @@ impl NatsCluster {
         let limit = self.time_limit / MONITORS_PER_REQUEST;
         let answer = timeout(limit, monitor::variables(monitor, self.tls.as_ref())).await;
         answer.unwrap_or_else(|_| Err(format!("{monitor} did not answer within {limit:?}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::nats::api::StreamState;
+    use crate::log::nats::stream_settings::new_stream;
+    use futures_util::future::FutureExt as _;
+
+    #[test]
+    fn nothing_is_appended_while_the_stream_is_gone_or_another_one() {
+        let servers = vec!["nats://127.0.0.1".parse().unwrap()];
+        let cluster = NatsCluster::new(NatsOptions::new(servers, "log", NatsSync::Asserted)).unwrap();
+        let check = |created: &str| {
+            let state = StreamState { first_seq: 0, last_seq: 0 };
+            let created = created.to_owned();
+            cluster.check_identity(&StreamInfo {
+                created,
+                config: new_stream("log"),
+                state,
+                cluster: None,
+            })?;
+            cluster.check_sync(None).now_or_never().expect("nobody is asked")
+        };
+        assert!(!cluster.is_known() && !cluster.is_refused());
+        assert_eq!(check("yesterday"), Ok(()));
+        assert!(cluster.is_known() && !cluster.is_refused());
+        let error = check("today").unwrap_err();
+        assert!(error.contains("was made at today, and the log is the one of yesterday"), "{error}");
+        assert!(cluster.is_refused());
+        assert_eq!((check("yesterday"), cluster.is_refused()), (Ok(()), false), "it was put back");
+        cluster.stream_is_gone();
+        assert!(cluster.is_refused() && check("today").is_err() && cluster.is_refused());
     }
 }

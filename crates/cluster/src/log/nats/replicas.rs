@@ -72,6 +72,8 @@ impl Replicas {
         if 2 * known > names.len() {
             return Ok(());
         }
+        // The leader came first, whoever that is.
+        unknown.sort_unstable();
         let why =
             if unreachable.is_empty() { String::new() } else { format!(" ({})", unreachable.join("; ")) };
         Err(format!(

@@ -46,6 +46,10 @@ impl StageView for NoView {
     fn group_count(&self) -> u32 {
         0
     }
+
+    fn edges_read(&self) -> u64 {
+        0
+    }
 }
 
 struct NoViews;

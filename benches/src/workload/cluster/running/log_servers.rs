@@ -1,0 +1,137 @@
+//! Log servers: what keeps the logs of clusters that run: three members of etcd, or three servers of NATS, on this machine.
+
+use crate::cluster_plan::LogEngine;
+use crate::workload::cluster::running::etcd_members::EtcdMembers;
+use crate::workload::cluster::running::nats_servers::NatsServers;
+use crate::{etcd, nats};
+use evergraph_cluster::running::log_access::LogAccess;
+use evergraph_graph::error::Result;
+use std::path::Path;
+use std::time::Duration;
+
+/// Servers of either engine; they end when this is dropped.
+pub enum LogServers {
+    /// Members of etcd.
+    Etcd(EtcdMembers),
+    /// Servers of NATS.
+    Nats(NatsServers),
+}
+
+impl LogServers {
+    /// Starts servers of `engine`, with data in `folder`. Else why they are left out.
+    ///
+    /// # Errors
+    /// `io` if they do not serve in time.
+    pub fn start(engine: LogEngine, folder: &Path) -> Result<std::result::Result<Self, &'static str>> {
+        Ok(match engine {
+            LogEngine::Etcd => match etcd::program() {
+                Some(program) => Ok(Self::Etcd(EtcdMembers::start(program, folder)?)),
+                None => Err(etcd::HOW_TO_INSTALL),
+            },
+            LogEngine::Nats if !cfg!(feature = "nats") => {
+                Err("this harness is built without NATS: build it with the feature `nats`")
+            }
+            LogEngine::Nats => match nats::program() {
+                Some(program) => Ok(Self::Nats(NatsServers::start(program, folder)?)),
+                None => Err(nats::HOW_TO_INSTALL),
+            },
+        })
+    }
+
+    /// How a log of theirs is reached, number `first` before the others, by whom whose requests take no longer than `time_limit`; the
+    /// log's default if there is none.
+    ///
+    /// # Errors
+    /// None: they are where they were started.
+    pub fn access(&self, first: usize, time_limit: Option<Duration>) -> Result<LogAccess> {
+        Ok(match self {
+            Self::Etcd(etcd) => {
+                let mut access = etcd.access(first)?;
+                access.time_limit = time_limit;
+                access.into()
+            }
+            Self::Nats(nats) => {
+                let mut access = nats.access(first)?;
+                access.time_limit = time_limit;
+                access.into()
+            }
+        })
+    }
+
+    /// What people call the engine.
+    #[must_use]
+    pub fn engine(&self) -> &'static str {
+        match self {
+            Self::Etcd(_) => "etcd",
+            Self::Nats(_) => "NATS",
+        }
+    }
+
+    /// What there is of it.
+    #[must_use]
+    pub fn described(&self) -> &'static str {
+        match self {
+            Self::Etcd(_) => "three members of etcd",
+            Self::Nats(_) => "three servers of NATS",
+        }
+    }
+
+    /// The name of a figure with a log of theirs. Goals are those of etcd.
+    #[must_use]
+    pub fn figure(&self, name: &str) -> String {
+        match self {
+            Self::Etcd(_) => format!("cluster.{name}"),
+            Self::Nats(_) => format!("cluster.nats.{name}"),
+        }
+    }
+
+    /// The title of such a figure.
+    #[must_use]
+    pub fn title(&self, title: &str) -> String {
+        match self {
+            Self::Etcd(_) => title.to_owned(),
+            Self::Nats(_) => format!("{title}, on NATS"),
+        }
+    }
+
+    /// So many times as long as others is a run that a server is lost in: longer than an election takes.
+    #[must_use]
+    pub fn loss_runs(&self) -> u32 {
+        match self {
+            Self::Etcd(_) => 3,
+            Self::Nats(_) => 6,
+        }
+    }
+
+    /// Bytes of memory and of files, of all servers.
+    #[must_use]
+    pub fn bytes(&self) -> [u64; 2] {
+        match self {
+            Self::Etcd(etcd) => etcd.bytes(),
+            Self::Nats(nats) => nats.bytes(),
+        }
+    }
+
+    /// Kills the server that leads the log `key`, as a power cut of its machine would. Which one it was.
+    ///
+    /// # Errors
+    /// `io` if none leads.
+    pub fn kill_leader(&mut self, key: &str) -> Result<usize> {
+        match self {
+            // One leads all that etcd keeps.
+            Self::Etcd(etcd) => etcd.kill_leader(),
+            Self::Nats(nats) => nats.kill_leader(key),
+        }
+    }
+
+    /// Starts a server that was killed, and waits until it follows.
+    ///
+    /// # Errors
+    /// `io` if it does not in time.
+    pub fn start_again(&mut self, at: usize) -> Result<()> {
+        match self {
+            Self::Etcd(etcd) => etcd.start_again(at),
+            Self::Nats(nats) => nats.start_again(at),
+        }
+    }
+}

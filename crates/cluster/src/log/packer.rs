@@ -7,10 +7,11 @@
 //!                                                        └──────────────────────┘
 //! ```
 //!
-//! A message goes out when it has no room for the next record, or when its first record has waited long enough: a millisecond if one
-//! message is under way, four if two are, nine if three are. So the first one goes at once, and where the log takes its time messages
-//! become fewer and larger, each of which costs the log and every node the same, whatever it has. At most so many are full or under way at once; then the
-//! open message waits and fills, and after that [`Packer::push`] takes nothing: the coordinators feel that the log is slow.
+//! A message goes out when it has no room for the next record, or when none is under way: the first one at once, the next one, with all
+//! that came meanwhile, when the log has it. A message costs the log and every node the same, whatever it has, so fewer are better:
+//! this is a disk's group commit, with the log for a disk. If the log takes long for one message, the next one waits no longer than
+//! [`PackerLimits::record_wait`]. At most so many are full or under way at once; then the open message waits and fills, and after
+//! that [`Packer::push`] takes nothing: the coordinators feel that the log is slow.
 //!
 //! A message without an answer is sent again, in the same bytes, until the log answers with a position or the message is
 //! read from the log. That is safe however late it arrives: its records keep their ids, and certification refuses what is
@@ -41,7 +42,7 @@ const RESEND_DOUBLINGS_MAX: u32 = 6;
 /// How long records wait, and how many messages are under way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PackerLimits {
-    /// How long a record waits for others while one message is full or under way; by the square of their number.
+    /// How long a record waits at most for messages before its own that are under way.
     pub record_wait: Duration,
     /// Messages that are full or under way at once.
     pub messages_max: usize,
@@ -49,7 +50,7 @@ pub struct PackerLimits {
 
 impl Default for PackerLimits {
     fn default() -> Self {
-        Self { record_wait: Duration::from_millis(1), messages_max: 32 }
+        Self { record_wait: Duration::from_millis(20), messages_max: 32 }
     }
 }
 
@@ -144,7 +145,7 @@ impl Packer {
         }
     }
 
-    /// Takes a record, which goes out at once if nothing is under way, else after some [`PackerLimits::record_wait`].
+    /// Takes a record, which goes out at once if nothing is under way, else after [`PackerLimits::record_wait`] at most.
     ///
     /// # Errors
     /// [`PushError`]. The record was not taken; those before it were.
@@ -287,8 +288,10 @@ impl Packer {
 
     /// When the open message goes out, unless an answer comes before, or it is full.
     fn due_at(&self, open: &OpenMessage) -> Duration {
-        let ahead = self.ahead_count() as u32;
-        open.begun_at + self.limits.record_wait * ahead.saturating_mul(ahead)
+        match self.full.is_empty() && self.sent.iter().all(|sent| sent.has_arrived) {
+            true => open.begun_at,
+            false => open.begun_at + self.limits.record_wait,
+        }
     }
 
     fn new_attempt(&mut self) -> AppendId {
@@ -335,7 +338,7 @@ mod tests {
     use evergraph_graph::timestamp::Timestamp;
 
     const AUTHOR: Author = Author { node: NodeId(3), incarnation: 2 };
-    const WAIT: Duration = Duration::from_millis(1);
+    const WAIT: Duration = Duration::from_millis(20);
 
     fn packer(messages_max: usize) -> Packer {
         Packer::new(AUTHOR, PackerLimits { messages_max, ..PackerLimits::default() })
@@ -368,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn records_wait_the_longer_the_more_messages_are_under_way() {
+    fn records_wait_while_a_message_is_under_way() {
         let mut packer = packer(32);
         assert_eq!(packer.next_step_at(), None);
         (1..=2).for_each(|number| packer.push(&barrier(number), ms(9)).unwrap());
@@ -376,19 +379,29 @@ mod tests {
         assert_eq!(due(&mut packer, ms(9)), [(1, vec![1, 2])], "at once, with what was there");
         assert_eq!((packer.next_step_at(), packer.unanswered().collect::<Vec<_>>()), (None, vec![1, 2]));
         packer.push(&barrier(3), ms(10)).unwrap();
-        packer.push(&barrier(4), ms(10) + WAIT / 2).unwrap();
-        assert_eq!(packer.next_step_at(), Some(ms(11)));
-        assert!(due(&mut packer, ms(11) - Duration::from_nanos(1)).is_empty());
-        assert_eq!(due(&mut packer, ms(11)), [(2, vec![3, 4])]);
-        packer.push(&barrier(5), ms(12)).unwrap();
-        assert_eq!(packer.next_step_at(), Some(ms(16)), "two are under way");
-        let answered = packer.answered(ms(12), AppendId(1), Ok(LogPosition(4))).unwrap();
+        packer.push(&barrier(4), ms(11)).unwrap();
+        assert_eq!(packer.next_step_at(), Some(ms(10) + WAIT), "the first of them waits as long at most");
+        assert!(due(&mut packer, ms(10) + WAIT - Duration::from_nanos(1)).is_empty());
+        assert_eq!(due(&mut packer, ms(10) + WAIT), [(2, vec![3, 4])]);
+        packer.push(&barrier(5), ms(31)).unwrap();
+        let answered = packer.answered(ms(32), AppendId(1), Ok(LogPosition(4))).unwrap();
         assert_eq!((answered.position, answered.records), (LogPosition(4), vec![1, 2]));
         assert_eq!(packer.unanswered().collect::<Vec<_>>(), [3, 4, 5]);
-        assert_eq!(packer.answered(ms(12), AppendId(1), Ok(LogPosition(4))), None, "answered before");
-        assert_eq!(packer.next_step_at(), Some(ms(13)), "one is");
-        packer.answered(ms(12), AppendId(2), Ok(LogPosition(5))).unwrap();
-        assert_eq!(due(&mut packer, ms(12)), [(3, vec![5])], "none is");
+        assert_eq!(packer.answered(ms(32), AppendId(1), Ok(LogPosition(4))), None, "answered before");
+        assert_eq!(packer.next_step_at(), Some(ms(31) + WAIT), "one is under way still");
+        packer.answered(ms(33), AppendId(2), Ok(LogPosition(5))).unwrap();
+        assert_eq!(due(&mut packer, ms(33)), [(3, vec![5])], "none is");
+    }
+
+    #[test]
+    fn a_message_that_was_read_from_the_log_holds_no_other_up() {
+        let mut packer = packer(32);
+        packer.push(&barrier(1), ms(0)).unwrap();
+        let first = packer.next_append(ms(0), &SeenLog::START).unwrap();
+        packer.push(&barrier(2), ms(1)).unwrap();
+        assert!(due(&mut packer, ms(2)).is_empty());
+        packer.arrived(&Message::decode(&first.message).unwrap());
+        assert_eq!(due(&mut packer, ms(2)), [(2, vec![2])], "its answer is on its way");
     }
 
     #[test]
@@ -412,7 +425,7 @@ mod tests {
         packer.push(&large(4, 40_000), ms(0)).unwrap();
         assert_eq!(packer.next_step_at(), Some(Duration::ZERO));
         assert_eq!(due(&mut packer, ms(0)), [(2, vec![2, 3])]);
-        assert_eq!(due(&mut packer, WAIT * 4), [(3, vec![4])]);
+        assert_eq!(due(&mut packer, WAIT), [(3, vec![4])]);
     }
 
     #[test]

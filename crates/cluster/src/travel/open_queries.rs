@@ -470,6 +470,16 @@ impl OpenQueries {
         self.next_at = is_open.then(|| now.saturating_add(LOOK_EVERY));
     }
 
+    /// Whether a worker has something to do.
+    pub(super) fn has_work(&self) -> bool {
+        self.journeys.values().any(Journey::has_work)
+    }
+
+    /// Whether somebody here may wait for news of a query.
+    pub(super) fn is_asked(&self) -> bool {
+        !self.asked.is_empty()
+    }
+
     /// Work of each query in turn.
     pub(super) fn next_work(&mut self) -> Option<(TravelId, Arc<BeginTravel>, StageWork)> {
         let after = self.served;

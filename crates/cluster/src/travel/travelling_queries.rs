@@ -187,18 +187,26 @@ impl TravellingQueries {
         let mut state = self.shared.state.lock();
         state.heard.insert(from, now);
         state.take_in(now, from, message, log);
-        unlock(state);
-        self.shared.work.notify_all();
-        self.shared.results.notify_all();
+        self.tell(state);
     }
 
     /// Does what is due at `now`. `log` and `tables` are those of this node.
     pub fn step(&self, now: Duration, log: &ReadableLog<'_>, tables: &ClusterTables) {
         let mut state = self.shared.state.lock();
         state.step(now, log, tables);
+        self.tell(state);
+    }
+
+    /// Wakes those who have something to do now. The thread of the node steps thousands of times a second.
+    fn tell(&self, state: MutexGuard<'_, OpenQueries>) {
+        let (has_work, is_asked) = (state.has_work(), state.is_asked());
         unlock(state);
-        self.shared.work.notify_all();
-        self.shared.results.notify_all();
+        if has_work {
+            self.shared.work.notify_all();
+        }
+        if is_asked {
+            self.shared.results.notify_all();
+        }
     }
 
     /// Queries that have ended here since this was asked last: their rows need not be sent any more.

@@ -38,8 +38,8 @@ pub struct EtcdOptions {
     /// A user of etcd, where it demands one. It reads and writes the key; since a fix of March 2026 (3.4.42) trims need the
     /// role `root`. Endpoints have TLS then, or are this machine's: see [`EtcdLogin::cleartext`].
     pub login: Option<EtcdLogin>,
-    /// How long a request may take, an append half as long, and how long the member that a stream reads from may be silent;
-    /// 3 seconds by default.
+    /// How long a request may take, and how long the member that a stream reads from may be silent; 3 seconds by default. An
+    /// append goes out again after an eighth of it, so a log that takes so long for one needs more.
     pub time_limit: Duration,
 }
 

@@ -43,16 +43,21 @@ pub(super) struct Requests {
     is_full: AtomicBool,
 }
 
+/// How often an append without an answer goes out, about, in the time limit of a request.
+const APPENDS_PER_LIMIT: u32 = 8;
+
 /// When a request ends without an answer, and how long it had.
 #[derive(Clone, Copy)]
 struct Deadline {
     at: Instant,
     limit: Duration,
+    /// How long a member may take to answer, once the question goes out.
+    patience: Duration,
 }
 
 impl Deadline {
     fn within(limit: Duration) -> Self {
-        Self { at: Instant::now() + limit, limit }
+        Self { at: Instant::now() + limit, limit, patience: limit }
     }
 }
 
@@ -147,9 +152,11 @@ impl Requests {
         Deadline::within(self.cluster.time_limit())
     }
 
-    /// Half as long: an append may go out again as it is, and what a leader took and did not commit is never answered.
+    /// As long, and less patient with a member: an append may go out again as it is, and what a leader took and did not commit is
+    /// never answered. Until the members have noticed that it is gone, a second or two, what they hand on to it is lost as well.
     fn append_deadline(&self) -> Deadline {
-        Deadline::within(self.cluster.time_limit() / 2)
+        let deadline = self.deadline();
+        Deadline { patience: deadline.limit / APPENDS_PER_LIMIT, ..deadline }
     }
 
     /// Asks by the present connection, and again by others while the question did not go out.
@@ -163,7 +170,7 @@ impl Requests {
         Q: Message + Clone + 'static,
         A: Message + Default + 'static,
     {
-        let Deadline { at, limit } = deadline;
+        let Deadline { at, limit, patience } = deadline;
         let mut last = CallFailure::not_sent(format!("no member could be reached within {limit:?}"));
         for _ in 0..CONNECTIONS_MAX {
             let connection = match timeout_at(at, self.channel.connection()).await {
@@ -171,11 +178,12 @@ impl Requests {
                 Ok(Err(reason)) => return Err(CallFailure::not_sent(reason)),
                 Err(_) => return Err(last),
             };
-            let answer = timeout_at(at, connection.call(method, question.clone(), limit)).await;
+            let ends_at = at.min(Instant::now() + patience);
+            let answer = timeout_at(ends_at, connection.call(method, question.clone(), patience)).await;
             let failure = match answer {
                 Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(status)) => CallFailure::of(&status),
-                Err(_) => CallFailure::unknown(format!("no answer within {limit:?}")),
+                Err(_) => CallFailure::unknown(format!("no answer within {patience:?}")),
             };
             if failure.is_of_connection() {
                 connection.abandon();
@@ -235,7 +243,7 @@ mod tests {
         };
         let requests = Requests::new(Arc::new(EtcdCluster::new(options).unwrap()));
         let limits = [requests.append_deadline(), requests.deadline()].map(|deadline| deadline.limit);
-        assert_eq!(limits, [Duration::from_millis(1500), Duration::from_secs(3)]);
+        assert_eq!(limits, [Duration::from_millis(375), Duration::from_secs(3)]);
     }
 
     #[test]

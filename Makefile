@@ -23,10 +23,10 @@
 #                     --replica-copies 1,50 (of LDBC's network, in the part interactive), --replica-unsynced (PostgreSQL with fsync=off); --interactive FOLDER of LDBC's interactive workload, for the parts network and interactive
 #   MAPPED_DIR        folder on persistent memory for `make bench-mapped` (default: /dev/shm, with --emulate-dax); ENGINES_FLAGS go to it, too:
 #                     --scale 20, --rounds 9, --mapped-degrees 16, --mapped-writers 1,2,4, --mapped-opening-loads 1,160
-#   CLUSTER_PARTS     of `make bench-cluster`: certify, apply, commits; log, mix, hops, loss on etcd (default: all); ENGINES_FLAGS go to it, too:
+#   CLUSTER_PARTS     of `make bench-cluster`: certify, apply, commits; log, mix, hops, loss, load on etcd (default: all); ENGINES_FLAGS go to it, too:
 #                     --scale 20, --rounds 9, --cluster-nodes 2,4, --cluster-partitions 64, --cluster-transactions 1000000,
-#                     --cluster-clients 1,64, --cluster-run-ms 5000, --cluster-mix-scale 14
-#   CLUSTER_LOG       of `make bench-cluster`: what keeps the log in the parts log and loss (default: etcd): etcd,nats; nats-server is fetched where it is missing
+#                     --cluster-clients 1,64, --cluster-run-ms 5000, --cluster-mix-scale 14, --cluster-load-minutes 60
+#   CLUSTER_LOG       of `make bench-cluster`: what keeps the log in the parts log, loss and load (default: etcd): etcd,nats; nats-server is fetched where it is missing
 #   GAPBS_DIR         folder of GAPBS' built programs (pr, bfs, sssp, cc, bc, tc, converter), to run beside our kernels
 #   DEMO_FLAGS        passed to tools/demo-disk: --scale 21, --memory-limit 96MiB, --dir /disk/demo, --keep
 #   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...
@@ -46,8 +46,10 @@
 #                     kills, changed rows of each database, rows of the large transaction, mebibytes for its changed rows (4; 1024 is the
 #                     program's default)
 #   HISTORIES, SEED   of `make cluster-histories`: how many histories of the cluster's protocol (100,000), from which seed on
-#   CYCLES, SEED, PAUSE, MEMBERS   of `make cluster-test`: how many faults (100; before a release 2000), which, how many seconds a process is
-#                     stopped or cut off at most (3; before a release 30), members of etcd (3)
+#   SEEDS, SEED       of `make cluster-simulations`: how many seeds of each simulation of the cluster (20,000), from which on
+#   CYCLES, SEED, PAUSE, LOG, MEMBERS   of `make cluster-test`: how many faults (100; before a release 2000), which, how many seconds a process
+#                     is stopped or cut off at most (3; before a release 30), what keeps the log (etcd; nats, whose nats-server is fetched where it
+#                     is missing), how many members or servers of that (3)
 #   FLAGS             of `make tinkerpop`, `make tinkerpop-server` and `make tinkerpop-cluster`: --failed, --reasons, --verbose, --only=NAME, @TAG or map/AddEdge, --batch-rows=3,
 #                     --accept to make what passes now the floor
 #   SECONDS           of `make differential` too: how long; its FLAGS are --seed N, --differences N; of `make cluster-traversals`, with SEED
@@ -99,13 +101,13 @@ NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 .DEFAULT_GOAL := help
 .PHONY: compare help demo demo-disk test check docs planted-bugs sanitizers crash fuzz kill soak bench bench-engines bench-smoke \
     bench-disk bench-disk-peers bench-machine bench-builds bench-transactions bench-server bench-replica bench-mapped bench-cluster bench-python bench-gnn bench-virtuoso bench-jvm bench-queries jvm-peers build install clean toolchain linters python gremlin-drivers \
-    python-package networkx-suite compare-python compare-package packages pyg wheel replica-long readers-long cluster-histories cluster-test cluster-nats nats-server cluster-traversals gremlin-test tinkerpop tinkerpop-server tinkerpop-cluster \
+    python-package networkx-suite compare-python compare-package packages pyg wheel replica-long readers-long cluster-histories cluster-simulations cluster-test cluster-nats nats-server cluster-traversals gremlin-test tinkerpop tinkerpop-server tinkerpop-cluster \
     differential container-test downloads site-packages
 
 help: ## List the targets
 	@echo "Evergraph: a transactional property graph database with analysis of live data."
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo
 	@echo "Add V=1 to see every command. Start with: make demo"
 
@@ -251,17 +253,26 @@ replica-long: toolchain ## Long tests of the replica: 20,000 power cuts, 1,000 k
 
 cluster-histories: toolchain ## Histories of the cluster's protocol beside a judge: 100,000, or HISTORIES=n; from SEED=n
 	@echo "== $(or $(HISTORIES),100000) histories of nodes, a log, clients and faults"
-	$(Q)EVERGRAPH_CLUSTER_HISTORIES=$(or $(HISTORIES),100000) EVERGRAPH_CLUSTER_SEED=$(or $(SEED),1) $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) \
+	$(Q)EVERGRAPH_CLUSTER_SEEDS=$(or $(HISTORIES),100000) EVERGRAPH_CLUSTER_SEED=$(or $(SEED),1) $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) \
 	    --test histories -- --nocapture --exact every_history_is_serialisable_whole_and_what_its_clients_were_told
+
+# Each simulates one layer: docs/testing.md says which. All of them play, whichever finds something.
+CLUSTER_SIMULATIONS := histories shared_log nodes stores questions answers
+cluster-simulations: toolchain ## Each simulation of the cluster: SEEDS=20000, from SEED=n; says which seed fails, and how to play it again
+	@echo "== $(or $(SEEDS),20000) seeds of each simulation of the cluster"
+	$(Q)EVERGRAPH_CLUSTER_SEEDS=$(or $(SEEDS),20000) EVERGRAPH_CLUSTER_SEED=$(or $(SEED),1) $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) --no-fail-fast \
+	    $(foreach program,$(CLUSTER_SIMULATIONS),--test $(program)) -- --nocapture
 
 cluster-traversals: toolchain ## Random traversals on three nodes and in one process; SECONDS=60, SEED=n
 	@echo "== random traversals on clusters of three nodes, for $(or $(SECONDS),60) seconds"
 	$(Q)EVERGRAPH_DIFFERENTIAL_SECONDS=$(or $(SECONDS),60) EVERGRAPH_DIFFERENTIAL_SEED=$(or $(SEED),$(shell date +%s)) $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) \
 	    --test traversals -- --nocapture --exact on_cluster::random_traversals_give_on_three_nodes_what_they_give_in_one_process
 
-cluster-test: toolchain ## Nodes and etcd as processes, killed, stopped, cut off under clients: CYCLES=100 faults of SEED, PAUSE=3 s; last line with counts
-	@echo "== three nodes on etcd: $(or $(CYCLES),100) times something is killed, stopped or cut off, and everything is compared"
+TESTED_ON_NATS = $(filter nats,$(LOG))
+cluster-test: toolchain $(if $(TESTED_ON_NATS),nats-server) ## Nodes and etcd (or LOG=nats) as processes, killed, stopped, cut off under clients: CYCLES=100 faults of SEED, PAUSE=3 s; last line with counts
+	@echo "== three nodes on $(or $(LOG),etcd): $(or $(CYCLES),100) times something is killed, stopped or cut off, and everything is compared"
 	$(Q)EVERGRAPH_FAULT_CYCLES="$(or $(CYCLES),100)" EVERGRAPH_FAULT_PAUSE="$(or $(PAUSE),3)" EVERGRAPH_FAULT_MEMBERS="$(or $(MEMBERS),3)" \
+	    EVERGRAPH_FAULT_LOG="$(or $(LOG),etcd)" $(if $(TESTED_ON_NATS),EVERGRAPH_NATS="$(NATS_SERVER)") \
 	    $(if $(SEED),EVERGRAPH_FAULT_SEED="$(SEED)") CI=true $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) --test cluster_faults \
 	    -- --nocapture --exact whatever_fails_everything_acknowledged_is_there_and_all_nodes_agree
 
@@ -352,7 +363,7 @@ bench-mapped: toolchain ## Measure raw edges in mapped files, in MAPPED_DIR or i
 	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" --only mapped-engine $(ENGINES_FLAGS)
 
 ON_NATS = $(findstring nats,$(CLUSTER_LOG))
-bench-cluster: toolchain $(if $(ON_NATS),nats-server) ## Measure a cluster: certification, applying the log, and, where etcd is installed, commits, mixes, hops and losses on nodes that run; a single store beside it (half an hour)
+bench-cluster: toolchain $(if $(ON_NATS),nats-server) ## Measure a cluster: certification, applying the log, and, where etcd is installed, commits, mixes, hops, losses and load on nodes that run; a single store beside it (half an hour)
 	@echo "== the harness, as users get evergraph (the first build takes 20 minutes or more)"
 	$(Q)$(CARGO) build $(CARGO_FLAGS) $(QUIET) --profile dist --workspace --bin evergraph-benches $(if $(ON_NATS),--features evergraph-benches/nats)
 	$(Q)$(if $(ON_NATS),EVERGRAPH_NATS="$(NATS_SERVER)") "$(ENGINES)" --output "$(BUILT)/bench" --only cluster \

@@ -20,6 +20,8 @@ pub enum ClusterPart {
     Hops,
     /// How long clients wait when a node is lost, or the server that leads the log.
     Loss,
+    /// Memory and files of the log's servers while clients commit for a long time.
+    Load,
 }
 
 /// What keeps the log of nodes that run.
@@ -31,16 +33,27 @@ pub enum LogEngine {
     Nats,
 }
 
+impl LogEngine {
+    /// Its name, for people.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Etcd => "etcd",
+            Self::Nats => "NATS",
+        }
+    }
+}
+
 impl ClusterPart {
     /// Whether nodes run for it.
     #[must_use]
     pub fn is_of_running(self) -> bool {
-        matches!(self, Self::Log | Self::Mix | Self::Hops | Self::Loss)
+        matches!(self, Self::Log | Self::Mix | Self::Hops | Self::Loss | Self::Load)
     }
 
     /// Whether what keeps the log is a part of its figures.
     fn is_of_log(self) -> bool {
-        matches!(self, Self::Log | Self::Loss)
+        matches!(self, Self::Log | Self::Loss | Self::Load)
     }
 }
 
@@ -73,6 +86,10 @@ pub struct ClusterPlan {
     pub mix_scale: u32,
     /// Clients of mixes.
     pub mix_clients: usize,
+    /// How long clients load the log.
+    pub load_time: Duration,
+    /// How many of them there are.
+    pub load_clients: usize,
 }
 
 impl ClusterPlan {
@@ -93,6 +110,8 @@ impl ClusterPlan {
             log_time_limit: None,
             mix_scale: 12,
             mix_clients: 16,
+            load_time: Duration::from_mins(1),
+            load_clients: 64,
         }
     }
 
@@ -113,6 +132,8 @@ impl ClusterPlan {
             run_time: Duration::from_millis(200),
             mix_scale: 7,
             mix_clients: 4,
+            load_time: Duration::from_millis(400),
+            load_clients: 4,
             ..Self::full()
         }
     }
@@ -140,7 +161,10 @@ pub struct ClusterArguments {
     /// How long clients of nodes that run take a run, in milliseconds: 3000.
     #[arg(long, value_name = "MILLISECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     cluster_run_ms: Option<u64>,
-    /// What keeps the log in the parts log and loss, one after the other: etcd. For nats the harness needs its feature `nats`, and the
+    /// How long clients load the log, in minutes: 1.
+    #[arg(long, value_name = "MINUTES", value_parser = clap::value_parser!(u32).range(1..=240))]
+    cluster_load_minutes: Option<u32>,
+    /// What keeps the log in the parts log, loss and load, one after the other: etcd. For nats the harness needs its feature `nats`, and the
     /// program nats-server.
     #[arg(long, value_delimiter = ',', value_name = "ENGINE")]
     cluster_log: Option<Vec<LogEngine>>,
@@ -172,6 +196,9 @@ impl ClusterArguments {
         }
         if let Some(milliseconds) = self.cluster_run_ms {
             plan.run_time = Duration::from_millis(milliseconds);
+        }
+        if let Some(minutes) = self.cluster_load_minutes {
+            plan.load_time = Duration::from_mins(u64::from(minutes));
         }
         if let Some(logs) = &self.cluster_log {
             plan.logs.clone_from(logs);

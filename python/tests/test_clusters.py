@@ -1,4 +1,4 @@
-"""Clusters: how a node's folder is named and refused, and which commits a transaction and a snapshot wait for."""
+"""Clusters: graphs by the folders of nodes, how these are named and refused, and which commits are waited for."""
 
 from __future__ import annotations
 
@@ -7,8 +7,73 @@ from typing import Any
 
 import pytest
 from conftest import People
+from etcd import etcd, two_nodes
 
 import evergraph as eg
+
+__all__ = ["etcd", "two_nodes"]
+
+NAMES = "g.V().has('Person', 'name', 'Ada').both('KNOWS').order().by('name').values('name')"
+
+
+def test_the_folders_of_two_nodes_open_one_graph_which_is_there_again_later(two_nodes: tuple[str, str]) -> None:
+    with eg.open(two_nodes[0]) as first, eg.open(two_nodes[1]) as second:
+        assert first.engine == second.engine == "cluster"
+        # Another handle of the same node.
+        with eg.open(two_nodes[0]) as same:
+            assert same.query("g.V().count()").one() == 0
+        first.create_index("Person", "name", unique=True)
+
+        # A transaction by one, which the other sees when it is committed, as a whole.
+        with first.begin() as tx:
+            ada = tx.add_vertex("Person", name="Ada", born=1815)
+            charles = tx.add_vertex("Person", name="Charles", born=1791)
+            tx.add_edge(ada, "KNOWS", charles, since=1833)
+            assert tx.query("g.V().out('KNOWS').count()").one() == 1
+            assert second.query("g.V().count()").one() == 0
+        at = tx.committed_at
+        assert at is not None
+
+        def befriend(tx: eg.Transaction) -> int:
+            mary = tx.add_vertex("Person", name="Mary", born=1780)
+            tx.add_edge(mary, "KNOWS", ada, since=1840)
+            return mary
+
+        with second.snapshot(after=at) as before:
+            mary = second.transact(befriend, after=at)
+            with first.snapshot(fresh=True) as now:
+                assert now.timestamp > before.timestamp
+                assert now.get(mary, "name") == "Mary"
+                assert now.query(NAMES).to_list() == ["Charles", "Mary"]
+                assert now.query("g.V().out('KNOWS').out('KNOWS').values('name')").to_list() == ["Charles"]
+                assert now.labels() == {"Person": 3}
+            assert before.query(NAMES).to_list() == ["Charles"], "it stays as it was"
+
+        # What is rolled back leaves nothing, and of two that change the same one is refused.
+        tx = first.begin(fresh=True)
+        tx.delete_vertex(ada)
+        tx.rollback()
+        one, other = first.begin(fresh=True), second.begin(fresh=True)
+        one.set(charles, born=1792)
+        other.set(charles, born=1793)
+        one.commit()
+        with pytest.raises(eg.ConflictError):
+            other.commit()
+        with pytest.raises(eg.InvalidError, match="unique"):
+            second.transact(lambda tx: tx.add_vertex("Person", name="Ada"), fresh=True)
+        second.transact(lambda tx: tx.set(mary, born=1781), fresh=True)
+
+    # Their nodes have ended. From the folders and the log everything is there again.
+    with eg.open(two_nodes[1]) as second, eg.open(two_nodes[0]) as first:
+        for db in (second, first):
+            with db.snapshot(fresh=True) as now:
+                assert now.query(NAMES).to_list() == ["Charles", "Mary"]
+                assert now.query("g.V().values('born').sum()").one() == 1815 + 1792 + 1781
+                assert now.find("Person", name="Charles") == charles
+        first.query("g.addV('Person').property('name', 'Grace')")
+        with second.begin(fresh=True) as tx:
+            grace = tx.find("Person", name="Grace")
+            assert grace not in (None, ada, charles, mary), "no id is given twice"
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ pub fn program() -> Option<PathBuf> {
     env::split_paths(&path).map(|folder| folder.join("etcd")).find(|program| program.is_file())
 }
 
-/// Of a member that is alone: it elects itself in a fifth of a second, by default in one.
+/// Flags of a single member: it elects itself after 200 ms; the default is one second.
 const ALONE: [&str; 2] = ["--heartbeat-interval=20", "--election-timeout=200"];
 
 /// Where a member listens, and whether it is alone, as flags: as one of `cluster`, the value of `--initial-cluster`.

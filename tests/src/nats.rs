@@ -36,7 +36,7 @@ pub struct ServerPorts {
 }
 
 impl ServerPorts {
-    /// Ports of a server each, of three times as many.
+    /// The ports of each server: `ports` has three for each.
     #[must_use]
     pub fn of(ports: &[u16]) -> Vec<Self> {
         let each = ports.chunks_exact(3);
@@ -48,17 +48,32 @@ impl ServerPorts {
 /// `sync_interval: always`.
 #[must_use]
 pub fn configuration(number: usize, all: &[ServerPorts], data: &Path, jetstream: &str) -> String {
-    let ServerPorts { clients, monitoring, routes } = all[number];
+    proxied_configuration(number, all[number], all, data, jetstream)
+}
+
+/// The same for a server that itself listens at `own`, while clients and servers reach `all` of them at other ports, those of proxies.
+#[must_use]
+pub fn proxied_configuration(
+    number: usize,
+    own: ServerPorts,
+    all: &[ServerPorts],
+    data: &Path,
+    jetstream: &str,
+) -> String {
+    let ServerPorts { clients, monitoring, routes } = own;
+    let reached = all[number];
     let mut text = format!(
-        "server_name: m{number}\nlisten: \"127.0.0.1:{clients}\"\nhttp: \"127.0.0.1:{monitoring}\"\n\
-         jetstream {{ store_dir: \"{}\", {jetstream} }}\n",
+        "server_name: m{number}\nlisten: \"127.0.0.1:{clients}\"\nclient_advertise: \"127.0.0.1:{}\"\n\
+         http: \"127.0.0.1:{monitoring}\"\njetstream {{ store_dir: \"{}\", {jetstream} }}\n",
+        reached.clients,
         data.display()
     );
     if all.len() > 1 {
         let others: Vec<String> =
             all.iter().map(|ports| format!("nats://127.0.0.1:{}", ports.routes)).collect();
         text += &format!(
-            "cluster {{ name: test, listen: \"127.0.0.1:{routes}\", routes: [{}] }}\n",
+            "cluster {{ name: test, listen: \"127.0.0.1:{routes}\", advertise: \"127.0.0.1:{}\", routes: [{}] }}\n",
+            reached.routes,
             others.join(", ")
         );
     }

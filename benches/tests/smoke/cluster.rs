@@ -61,14 +61,17 @@ fn nodes_on_etcd_commit_edges_and_one_of_them_starts_again() {
 }
 
 #[test]
-fn a_node_and_the_leader_of_etcd_are_lost_while_clients_run() {
+fn a_node_and_the_leader_of_etcd_are_lost_while_clients_run_and_etcd_is_under_load() {
     let folder = tempfile::tempdir().expect("a folder for stores and results");
-    let Some((figures, _)) = figures(folder.path(), "loss", "1") else { return };
+    let Some((figures, told)) = figures(folder.path(), "loss,load", "1") else { return };
     let losses = ["node", "leader"]
         .map(|loss| ["reads", "commits", "edges"].map(|of| format!("cluster.loss.{loss}.{of}")));
     for name in losses.as_flattened() {
         expect_positive(&figures, &[(name, Some("without"))]);
     }
+    let load = [("cluster.load.rate", None), ("cluster.load.memory", None), ("cluster.load.files", None)];
+    expect_positive(&figures, &load);
+    assert!(told.contains("of load left"), "{told}");
 }
 
 /// Servers come by `make cluster-nats`; this test by
@@ -107,6 +110,7 @@ fn mixes_run_on_a_cluster_and_a_single_store() {
     expect_positive(&figures, &expected);
     for name in [
         "cluster.mix.rmat.nodes_2.writes_50.snapshot.refused.log",
+        "cluster.mix.rmat.nodes_2.writes_50.snapshot.refused.log_other",
         "cluster.mix.rmat.nodes_2.writes_50.snapshot.refused.ahead",
     ] {
         assert!(figures.contains_key(&(name.to_owned(), None)), "{name}: {told}");

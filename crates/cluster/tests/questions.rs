@@ -6,6 +6,10 @@
 //! snapshot, so that the asker can compare it with what the log has there.
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
+#[path = "simulation/mod.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod simulation;
+
 use evergraph_cluster::digest::{DigestWindow, SeenLog};
 use evergraph_cluster::key_hash::graph_salt::GraphSalt;
 use evergraph_cluster::log_position::LogPosition;
@@ -18,7 +22,10 @@ use evergraph_cluster::transport::frame::Frame;
 use evergraph_cluster::transport::interface::Transport;
 use evergraph_cluster::transport::memory::{MemoryNetwork, MemoryTransport, NetworkFaults};
 use evergraph_graph::id::PartitionId;
+use simulation::seeds::Seeds;
+use simulation::trace::{Trace, assert_repeats};
 use std::collections::BTreeMap;
+use std::ops::AddAssign;
 use std::time::Duration;
 
 const NODES: u16 = 3;
@@ -37,7 +44,7 @@ struct Node {
 }
 
 /// What happened, by kind.
-#[derive(Default, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 struct Tally {
     asked: u64,
     answered: u64,
@@ -49,6 +56,24 @@ struct Tally {
     waited: u64,
     given_up: u64,
     forgotten: u64,
+    /// Frames that came, and outcomes.
+    trace: Trace,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.asked += other.asked;
+        self.answered += other.answered;
+        self.silent += other.silent;
+        self.too_old += other.too_old;
+        self.other_log += other.other_log;
+        self.too_late += other.too_late;
+        self.busy += other.busy;
+        self.waited += other.waited;
+        self.given_up += other.given_up;
+        self.forgotten += other.forgotten;
+        self.trace += other.trace;
+    }
 }
 
 /// What was asked of whom, as of which moment; and whether the asker gave it up.
@@ -137,6 +162,7 @@ impl Node {
         let mut admitted = self.waiting.next(now, &ReadableLog { applied: &self.applied, horizon });
         tally.waited += admitted.iter().filter(|it| matches!(it, Admitted::Now(_))).count() as u64;
         while let Some(received) = self.transport.receive() {
+            tally.trace.add(&(self.id.0, received.from.0, received.frame.encode()));
             match received.frame {
                 Frame::Question(question) => {
                     assert_eq!(question.id.asker.node, received.from);
@@ -180,7 +206,8 @@ impl Node {
     }
 }
 
-fn play(seed: u64, tally: &mut Tally) {
+fn play(seed: u64) -> Tally {
+    let mut tally = Tally::default();
     let mut chance = SeededChance::new(seed);
     let often = |chance: &mut SeededChance| OneIn(chance.below(12) as u32);
     let faults = NetworkFaults {
@@ -213,7 +240,8 @@ fn play(seed: u64, tally: &mut Tally) {
             if chance.happens(OneIn(30)) {
                 node.give_up(&mut chance, &mut asked);
             }
-            for outcome in node.step(now, tally) {
+            for outcome in node.step(now, &mut tally) {
+                tally.trace.note(format_args!("{outcome:?}"));
                 assert_eq!(outcome.id.asker.node, node.id);
                 assert!(outcomes.insert(outcome.id, outcome).is_none(), "one outcome a question");
             }
@@ -244,15 +272,24 @@ fn play(seed: u64, tally: &mut Tally) {
             Some(Err(reason)) => panic!("{reason}"),
         }
     }
+    tally
 }
 
 #[test]
 fn who_asks_gets_one_outcome_and_never_the_answer_of_another_moment_or_log() {
-    let mut tally = Tally::default();
-    (0..60).for_each(|seed| play(seed, &mut tally));
-    println!("{tally:?}");
+    let seeds = Seeds::of_environment(200);
+    let tally = seeds.play(|seed| Ok(play(seed)));
+    println!("{seeds:?}: {tally:?}");
+    if !seeds.are_many() {
+        return;
+    }
     let refused = [tally.too_old, tally.other_log, tally.too_late, tally.busy];
     let others = [tally.answered, tally.silent, tally.waited, tally.given_up, tally.forgotten];
     assert!(refused.iter().chain(&others).all(|count| *count > 0), "something never happened: {tally:?}");
     assert!(tally.answered > tally.asked / 20, "hardly anything is answered: {tally:?}");
+}
+
+#[test]
+fn a_seed_asks_and_answers_the_same_again() {
+    assert_repeats(|seed| play(seed).trace);
 }

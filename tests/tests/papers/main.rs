@@ -7,6 +7,8 @@
 //!                            on fresh rows of PostgreSQL (section 4.1, figures 1 and 4)
 //! dgap       SC 2023         a view that stays while edges come (sections 3.1.2, 3.1.3, figure 3);
 //!                            a merge that a crash interrupts (section 3.1.4)
+//! gtran      VLDB 2022       a property that another transaction is changing, read in each of its phases, on
+//!                            three nodes of a cluster (section 4.3, figure 6)
 //! ```
 //!
 //! Those of LSMGraph (SIGMOD 2024; figures 5, 7, 8, 9) are about files and memory graphs that no face of the database
@@ -20,5 +22,6 @@
 
 mod dgap;
 mod gart;
+mod gtran;
 mod lists;
 mod livegraph;

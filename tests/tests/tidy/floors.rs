@@ -226,7 +226,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["engine"],
             &["running::document", "running::hex", "running::new_folder", "running::partition_folders"],
             &["running::report"],
-            &["running::server_files"],
+            &["running::server_files", "running::table_text"],
             &["running::authority", "running::description", "running::etcd_access", "running::nats_access"],
             &["running::log_access"],
             &["running::create", "running::monitor", "running::node_description", "running::status"],

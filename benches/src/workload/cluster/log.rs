@@ -18,7 +18,7 @@ use crate::workload::cluster::running::node_process::ProcessCluster;
 use crate::workload::cluster::running::node_service::NodeRequest;
 use crate::workload::cluster::running::own_append::{self, AppendLoad};
 use crate::workload::cluster::running::streams::{self, StreamKind, StreamPlan, StreamReport, quantile};
-use crate::workload::cluster::site_plan;
+use crate::workload::cluster::start_processes;
 use evergraph::{Database, Durability, Options, VertexId};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_measure::figure::Unit;
@@ -61,12 +61,7 @@ pub fn measure(work: &mut Work<'_>, servers: &LogServers) -> Result<()> {
     let (folder, store_folder) = (work.folder_for("log-nodes")?, work.folder_for("log-store")?);
     let plan = work.plan.cluster.clone();
     let nodes = plan.running_nodes;
-    let mut cluster = ProcessCluster::start(
-        servers,
-        &folder.path().join("cluster"),
-        site_plan(&plan, nodes),
-        plan.vertices,
-    )?;
+    let mut cluster = start_processes(work, servers, folder.path())?;
     let mut store = OneStore::open(store_folder.path(), plan.vertices)?;
     let time = plan.run_time;
     run(&mut cluster, WARM_UP_CLIENTS, nodes, time)?;
@@ -85,8 +80,8 @@ pub fn measure(work: &mut Work<'_>, servers: &LogServers) -> Result<()> {
     work.note(format!(
         "log: {nodes} nodes and {}, all processes of this machine and on one disk; clients are threads of the nodes, shared out \
          evenly; {time:?} a run; behind all runs {} had {} MiB of memory and {} MiB of files in all",
-        servers.described(),
-        servers.engine(),
+        servers.description(),
+        servers.engine().name(),
         memory >> 20,
         files >> 20
     ));
@@ -227,7 +222,7 @@ fn restarts(
     work.note(format!(
         "restart, on {}: node {KILLED} is killed behind a checkpoint; {clients} clients at the other nodes; applied: what it has missed, \
          over the time of its start beyond that of a start which has missed nothing; the cluster is idle meanwhile",
-        servers.engine()
+        servers.engine().name()
     ));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Loss: how long clients of the other nodes are without an answer when a node is killed, and when the server is that leads the log.
+//! Loss: how long clients of the other nodes wait for an answer after a node, or the server that leads the log, is killed.
 //!
 //! ```text
 //! reads      the out-edges of a vertex, anywhere                 gap: from an answer to the next one of the same client,
@@ -13,9 +13,8 @@ use crate::plan::Work;
 use crate::race::Race;
 use crate::results::Heading;
 use crate::workload::cluster::running::log_servers::LogServers;
-use crate::workload::cluster::running::node_process::ProcessCluster;
 use crate::workload::cluster::running::streams::{StreamKind, StreamReport};
-use crate::workload::cluster::site_plan;
+use crate::workload::cluster::start_processes;
 use evergraph_graph::error::Result;
 use evergraph_measure::figure::Unit;
 use std::thread;
@@ -38,13 +37,8 @@ const LOSS_AFTER: u32 = 3;
 pub fn measure(work: &mut Work<'_>, servers: &mut LogServers) -> Result<()> {
     let folder = work.folder_for("loss")?;
     let plan = work.plan.cluster.clone();
-    let (nodes, time) = (plan.running_nodes, plan.run_time * servers.loss_runs());
-    let mut cluster = ProcessCluster::start(
-        servers,
-        &folder.path().join("cluster"),
-        site_plan(&plan, nodes),
-        plan.vertices,
-    )?;
+    let (nodes, time) = (plan.running_nodes, plan.run_time * servers.loss_run_factor());
+    let mut cluster = start_processes(work, servers, folder.path())?;
     let (log_key, kinds) = (cluster.log_key().to_owned(), KINDS.map(|(kind, ..)| kind));
     // One client of each kind at each node that stays.
     let staying = |node: usize| usize::from(node != LOST);
@@ -75,7 +69,7 @@ pub fn measure(work: &mut Work<'_>, servers: &mut LogServers) -> Result<()> {
             }
         }
     }
-    let of_leader = format!("the leader of {} is lost", servers.engine());
+    let of_leader = format!("the leader of {} is lost", servers.engine().name());
     let losses = [("node", "a node is lost"), ("leader", of_leader.as_str())];
     for (loss, (name, what)) in losses.into_iter().enumerate() {
         for (kind, (_, of, title)) in KINDS.into_iter().enumerate() {
@@ -87,13 +81,13 @@ pub fn measure(work: &mut Work<'_>, servers: &mut LogServers) -> Result<()> {
         let [failed, unknown] = failures[loss];
         work.note(format!(
             "loss, on {}: while {what}, over all rounds {failed} attempts failed and ran again, and {unknown} commits stayed unknown",
-            servers.engine()
+            servers.engine().name()
         ));
     }
     work.note(format!(
         "loss, on {}: {nodes} nodes, processes of this machine; one client of each kind at each node that stays; a run takes {time:?}, the \
          process is killed (kill -9) a third into it; the longest of all clients",
-        servers.engine()
+        servers.engine().name()
     ));
     cluster.check()
 }

@@ -55,8 +55,8 @@ struct MixRun {
     /// Of a transaction that writes, half take no longer.
     write_p50: f64,
     refused: f64,
-    /// Refused by the log, not ahead of it; of nodes alone.
-    refused_by_log: f64,
+    /// Refused by the log, not ahead of it, as [`OpenNodes::refused_by_log`] has it; of nodes alone.
+    refused_by_log: [f64; 2],
 }
 
 /// A cluster with a graph, and those who ask it.
@@ -223,11 +223,15 @@ fn add_mix(work: &mut Work<'_>, name: &str, title: &str, runs: &[[MixRun; 3]], h
     }
     let refused = format!("{name}.refused");
     add_pairs(work, &refused, &format!("{title}: refused"), store(Unit::Share), &slow, |run| run.refused);
-    let by_log: Vec<f64> = runs.iter().map(|[ours, ..]| ours.refused_by_log).collect();
-    let ahead: Vec<f64> = runs.iter().map(|[ours, ..]| ours.refused - ours.refused_by_log).collect();
-    for (what, words, shares) in [("log", "by the log", by_log), ("ahead", "ahead of it", ahead)] {
+    let causes: [(&str, &str, fn(&MixRun) -> f64); 3] = [
+        ("log", "by the log, for a change", |run| run.refused_by_log[0]),
+        ("log_other", "by the log, for age or another reason", |run| run.refused_by_log[1]),
+        ("ahead", "ahead of it", |run| run.refused - run.refused_by_log[0] - run.refused_by_log[1]),
+    ];
+    for (cause, words, share) in causes {
+        let shares: Vec<f64> = runs.iter().map(|[ours, ..]| share(ours)).collect();
         let heading =
-            Heading::new(format!("{refused}.{what}"), format!("{title}: refused {words}"), Unit::Share);
+            Heading::new(format!("{refused}.{cause}"), format!("{title}: refused {words}"), Unit::Share);
         work.add(&heading, &shares);
     }
 }
@@ -362,10 +366,11 @@ impl MixedCluster {
         let run = clients::run(&mut self.clients, time, |client| {
             client.client.step(&databases[client.node], &workload)
         })?;
-        let by_log = self.nodes.refused_by_log()? - before;
+        let after = self.nodes.refused_by_log()?;
         let times = self.clients.iter_mut().flat_map(|client| std::mem::take(&mut client.client.times));
         let run_of = MixRun::of(&run, times.collect());
-        Ok(MixRun { refused_by_log: by_log as f64 / run.attempts.max(1) as f64, ..run_of })
+        let share = |cause: usize| (after[cause] - before[cause]) as f64 / run.attempts.max(1) as f64;
+        Ok(MixRun { refused_by_log: [share(0), share(1)], ..run_of })
     }
 
     /// The contents are what clients were acknowledged.
@@ -390,7 +395,7 @@ impl MixRun {
             times.iter().filter(|(query, _)| WRITES.contains(query)).map(|(_, time)| *time).collect();
         let [write_p50, _] = of(&mut writes);
         let [p50, p99] = of(&mut times.into_iter().map(|(_, time)| time).collect());
-        Self { rate: run.rate(), p50, p99, write_p50, refused: run.aborted(), refused_by_log: 0.0 }
+        Self { rate: run.rate(), p50, p99, write_p50, refused: run.aborted(), refused_by_log: [0.0; 2] }
     }
 }
 

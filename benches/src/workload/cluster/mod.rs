@@ -16,6 +16,7 @@
 //! hops          one to four hops, beside a single store; bytes and messages
 //! edges_read    edges that the busiest node reads for three hops, beside its share of one node's
 //! loss          how long clients wait when a node is lost, or the server that leads the log
+//! load          memory and files of the log's servers while clients commit for a long time
 //! shape_writer  the graph of the micro-benchmarks, written by transactions
 //! ```
 //!
@@ -27,6 +28,7 @@ mod commits;
 mod edges_read;
 mod graph_writer;
 mod hops;
+mod load;
 mod log;
 mod log_writer;
 mod loss;
@@ -43,10 +45,12 @@ use crate::race::Race;
 use crate::results::Heading;
 use crate::workload::cluster::graph_writer::GraphWriter;
 use crate::workload::cluster::running::log_servers::LogServers;
+use crate::workload::cluster::running::node_process::ProcessCluster;
 use crate::workload::cluster::running::site::SitePlan;
 use clap::ValueEnum as _;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::partition::PartitionCount;
+use std::path::Path;
 
 /// Edges a vertex, before parallel ones go.
 const DEGREE: u32 = 16;
@@ -101,8 +105,7 @@ fn measure_running(work: &mut Work<'_>, engine: LogEngine, parts: &[ClusterPart]
         Ok(servers) => servers,
         Err(why) => {
             let names: Vec<String> = parts.iter().map(|part| format!("{part:?}").to_lowercase()).collect();
-            let on = if engine == LogEngine::Etcd { "" } else { " on NATS" };
-            let text = format!("left out: {}{on}: {why}", names.join(", "));
+            let text = format!("left out: {} on {}: {why}", names.join(", "), engine.name());
             eprintln!("{text}");
             work.note(text);
             return Ok(());
@@ -113,6 +116,7 @@ fn measure_running(work: &mut Work<'_>, engine: LogEngine, parts: &[ClusterPart]
             ClusterPart::Log => log::measure(work, &servers)?,
             ClusterPart::Mix => mix::measure(work, &servers)?,
             ClusterPart::Hops => hops::measure(work, &servers)?,
+            ClusterPart::Load => load::measure(work, &servers)?,
             _ => loss::measure(work, &mut servers)?,
         }
     }
@@ -147,6 +151,13 @@ fn measure_in_memory(work: &mut Work<'_>, parts: &[ClusterPart]) -> Result<()> {
 fn site_plan(plan: &ClusterPlan, nodes: usize) -> SitePlan {
     let ClusterPlan { partitions, copies, log_time_limit, .. } = *plan;
     SitePlan { nodes, partitions, copies, log_time_limit }
+}
+
+/// Starts a cluster in `folder`, each of whose nodes is a process.
+fn start_processes(work: &Work<'_>, servers: &LogServers, folder: &Path) -> Result<ProcessCluster> {
+    let plan = &work.plan.cluster;
+    let (folder, site) = (folder.join("cluster"), site_plan(plan, plan.running_nodes));
+    ProcessCluster::start(servers, &folder, site, plan.vertices)
 }
 
 /// A log with everything but the measured edges.

@@ -26,8 +26,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
-/// After a fault is over, everything works again within this.
-const HEALING_TIME: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How long clients work before and after a fault, at most.
 const QUIET_TIME_MS: i64 = 400;
@@ -74,7 +72,7 @@ impl Cycles {
             admin.create_index::<Value>(&request, &mut |_| {}).unwrap();
         }
         let mut caller = Caller::new(&self.site.addresses, &self.numbers, 0, 0);
-        surely(&mut caller, workloads::begin).unwrap();
+        surely(self.site.healing_time(), &mut caller, workloads::begin).unwrap();
         let attempts = std::mem::take(&mut caller.attempts);
         let wrong = self.judge_after(&Shared::new(0), attempts).unwrap();
         assert_eq!(wrong, [""; 0]);
@@ -138,8 +136,8 @@ impl Cycles {
 
     /// Lists of the cycle are there, and what is too old is not.
     fn begin_cycle(&self, shared: &Shared) -> Result<Vec<Attempt>, String> {
-        let mut caller = self.caller(0);
-        surely(&mut caller, |caller| workloads::begin_lists(caller, shared))?;
+        let (mut caller, healing_time) = (self.caller(0), self.site.healing_time());
+        surely(healing_time, &mut caller, |caller| workloads::begin_lists(caller, shared))?;
         // Other nodes have them a little later.
         let list = format!("g.V().has('List', 'key', {}L).count()", shared.list(0));
         for node in 0..NODES {
@@ -147,14 +145,14 @@ impl Cycles {
             let is_there = || -> Result<bool, Error> {
                 client.query(&Query::text(&*list))?.collect().map(|found| number(&found[0]) == 1)
             };
-            if !within(HEALING_TIME, || is_there().unwrap_or(false)) {
+            if !within(healing_time, || is_there().unwrap_or(false)) {
                 return Err(format!("node {node} does not have the lists of the cycle: {:?}", is_there()));
             }
         }
         if let Some(before) = self.cycle.checked_sub(CYCLES_KEPT) {
             let lists = before as i64 * LISTS;
             let (claims, of_cycle) = (Shared::new(before).claimed.into_inner(), before);
-            surely(&mut caller, |caller| {
+            surely(healing_time, &mut caller, |caller| {
                 caller.transact(Isolation::Snapshot, |transaction, _| {
                     for drop in [
                         format!("g.V().hasLabel('Mark').has('cycle', lt({of_cycle}L)).drop()"),
@@ -177,7 +175,7 @@ impl Cycles {
         let mut wrong = Vec::new();
         for node in 0..NODES {
             let mut caller = self.caller(node);
-            surely(&mut caller, |caller| {
+            surely(self.site.healing_time(), &mut caller, |caller| {
                 caller.transact(Isolation::Serializable, |_, _| Ok(Effect::Nothing))
             })
             .map_err(|error| format!("node {node} commits nothing: {error}"))?;
@@ -212,7 +210,7 @@ impl Cycles {
             for node in 0..NODES {
                 let admin = admin(&self.site, node);
                 let mut told = None;
-                within(HEALING_TIME, || {
+                within(self.site.healing_time(), || {
                     told = Some(admin.settle(named).map(|timestamp| timestamp.is_some()));
                     !matches!(&told, Some(Err(error)) if error.kind() == ErrorKind::Unknown)
                 });
@@ -243,7 +241,7 @@ impl Cycles {
                 }
                 return Ok(graphs);
             }
-            if began.elapsed() > HEALING_TIME {
+            if began.elapsed() > self.site.healing_time() {
                 return Err(format!(
                     "nodes do not come to the same message: {before:?}, {:?}",
                     self.applied()
@@ -283,13 +281,17 @@ pub fn client(site: &Site, node: usize) -> Client {
 
 /// Administration of a node that runs.
 pub fn admin(site: &Site, node: usize) -> Admin {
-    client(site, node).admin().timeout(HEALING_TIME)
+    client(site, node).admin().timeout(site.healing_time())
 }
 
-/// Has a caller run a transaction until it is acknowledged: nothing fails now.
-fn surely(caller: &mut Caller<'_>, mut work: impl FnMut(&mut Caller<'_>)) -> Result<(), String> {
+/// Has a caller run a transaction until it is acknowledged, which takes at most `healing_time`: nothing fails now.
+fn surely(
+    healing_time: Duration,
+    caller: &mut Caller<'_>,
+    mut work: impl FnMut(&mut Caller<'_>),
+) -> Result<(), String> {
     let node = caller.node();
-    let is_done = within(HEALING_TIME, || {
+    let is_done = within(healing_time, || {
         caller.stay_at(node);
         work(caller);
         matches!(caller.attempts.last().map(|attempt| &attempt.outcome), Some(Outcome::Acknowledged))

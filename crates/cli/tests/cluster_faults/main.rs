@@ -1,8 +1,9 @@
-//! A cluster as real processes, three nodes on three members of etcd, which are killed, stopped, cut off from each other and put back to an
-//! older state while clients write: what was acknowledged is there, what was refused is not, and all nodes say the same.
+//! A cluster as real processes, three nodes on three members of etcd or servers of NATS, which are killed, stopped, cut off from each other
+//! and put back to an older state while clients write: what was acknowledged is there, what was refused is not, and all nodes say the same.
 //!
 //! ```text
 //! site         the processes, and proxies between them (tests/src/cut_network.rs)
+//! log_members  the processes that keep the log, of either engine
 //! clock        the wall clock of a node, which jumps
 //! faults       what happens, from a seed
 //! caller       a client, which remembers what it was told
@@ -15,9 +16,10 @@
 //! ```
 //!
 //! EVERGRAPH_FAULT_CYCLES sets the number of faults (50), EVERGRAPH_FAULT_SEED which, EVERGRAPH_FAULT_PAUSE how many seconds somebody is
-//! stopped or cut off at most (3), EVERGRAPH_FAULT_MEMBERS how many members of etcd there are (3).
+//! stopped or cut off at most (3), EVERGRAPH_FAULT_LOG what keeps the log (`etcd`; or `nats`), EVERGRAPH_FAULT_MEMBERS how many members of
+//! that there are (3).
 //!
-//! Without the program `etcd` the tests say that they were skipped; with `CI` set they fail.
+//! Without the program `etcd`, or `nats-server`, the tests say that they were skipped; with `CI` set they fail.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
@@ -40,6 +42,10 @@ mod guarded_process;
 mod judge;
 #[path = "../../../../tests/src/list_history.rs"]
 mod list_history;
+mod log_members;
+#[path = "../../../../tests/src/nats.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod nats;
 mod observed;
 mod restored;
 mod settling;
@@ -66,8 +72,8 @@ fn whatever_fails_everything_acknowledged_is_there_and_all_nodes_agree() {
     let pause_max = Duration::from_secs(number("EVERGRAPH_FAULT_PAUSE").unwrap_or(3));
     let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let seed = number("EVERGRAPH_FAULT_SEED").unwrap_or(clock.as_nanos() as u64);
-    println!("EVERGRAPH_FAULT_SEED={seed}");
     let Some(site) = Site::start(number("EVERGRAPH_FAULT_MEMBERS").unwrap_or(3) as usize, 2) else { return };
+    println!("EVERGRAPH_FAULT_SEED={seed}, a log on {}", site.engine().name());
     let mut cycles = Cycles::begin(site, seed);
     let mut wrong = Vec::new();
     for cycle in 1..=count {

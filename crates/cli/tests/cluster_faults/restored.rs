@@ -1,4 +1,4 @@
-//! Restored: all members of etcd are put back to an older copy of their data. Nodes that saw more stop and say so, then and whenever they
+//! Restored: all members of the log are put back to an older copy of their data. Nodes that saw more stop and say so, then and whenever they
 //! start; a node that saw no more goes on, and is the only one that serves anything.
 
 use crate::caller::{number, run};
@@ -12,10 +12,8 @@ use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::transaction::TransactionOptions;
 use serde_json::Value;
 use std::fs;
-use std::time::Duration;
 
 const MEMBERS: usize = 3;
-const TIME_MAX: Duration = Duration::from_secs(30);
 
 /// Adds a vertex.
 fn add(client: &Client, number: i64) -> Result<()> {
@@ -51,12 +49,13 @@ fn with_members_down(site: &mut Site, work: impl FnOnce(&Site)) {
 #[test]
 fn nodes_that_saw_more_than_a_restored_log_stop_and_say_so() {
     let Some(mut site) = Site::start(MEMBERS, NODES) else { return };
+    let time_max = site.healing_time();
     let said = "the log is not the one that this node applied";
     for at in 0..3 {
         add(&client(&site, at), at as i64).unwrap();
     }
     for at in 0..NODES {
-        assert!(within(TIME_MAX, || count(&client(&site, at)).is_ok_and(|count| count == 3)), "node {at}");
+        assert!(within(time_max, || count(&client(&site, at)).is_ok_and(|count| count == 3)), "node {at}");
     }
     site.kill(node(2));
     let copy = |site: &Site, at: usize| site.home().join(format!("copy of m{at}"));
@@ -65,13 +64,13 @@ fn nodes_that_saw_more_than_a_restored_log_stop_and_say_so() {
     });
     let (first, second) = (client(&site, 0), client(&site, 1));
     for item in 3..20 {
-        assert!(within(TIME_MAX, || add(&first, item).is_ok()), "item {item}");
+        assert!(within(time_max, || add(&first, item).is_ok()), "item {item}");
     }
-    assert!(within(TIME_MAX, || count(&second).is_ok_and(|count| count >= 20)));
+    assert!(within(time_max, || count(&second).is_ok_and(|count| count >= 20)));
     // It takes a second until a node that is killed knows what it saw.
     for at in [0, 1] {
         let is_noted = |status: &Value| status["log"]["applied"].as_u64() == noted(&site, at);
-        assert!(within(TIME_MAX, || is_noted(&status(&site, at))), "{}", status(&site, at));
+        assert!(within(time_max, || is_noted(&status(&site, at))), "{}", status(&site, at));
     }
     site.kill(node(1));
     with_members_down(&mut site, |site| {
@@ -82,14 +81,14 @@ fn nodes_that_saw_more_than_a_restored_log_stop_and_say_so() {
     });
 
     // The one that runs stops: it answers nothing any more, and says why.
-    assert!(within(TIME_MAX, || status(&site, 0)["state"] == "stopped"), "{}", status(&site, 0));
+    assert!(within(time_max, || status(&site, 0)["state"] == "stopped"), "{}", status(&site, 0));
     let stopped = status(&site, 0)["stopped"].as_str().unwrap().to_owned();
     for error in [count(&first).map(drop).unwrap_err(), add(&first, 99).unwrap_err()] {
         assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains(&stopped), "{error}");
     }
     // The node writes its status once a second.
     let mut told = String::new();
-    let is_told = within(TIME_MAX, || {
+    let is_told = within(time_max, || {
         let ran = evergraph().args(["cluster", "status"]).arg(site.folder(0)).output().unwrap();
         told = String::from_utf8_lossy(&ran.stdout).into_owned();
         ran.status.code() == Some(1) && told.contains(said)

@@ -1,16 +1,15 @@
-//! Site: a cluster of three nodes and the members of etcd that are its log, each a process of its own, with proxies between them.
+//! Site: a cluster of three nodes and the members of its log, each a process of its own, with proxies between them.
 //!
 //! ```text
 //! party 0 to 2     a node         its address in cluster.toml is that of its proxy
-//! party 3, ...     a member       so are the endpoints in node.toml, and the addresses by which members know each other
+//! party 3, ...     a member       so are the addresses in node.toml, and those by which members know each other
 //! ```
 
 use crate::clock::JumpingClock;
 use crate::cut_network::{CutNetwork, Party};
-use crate::etcd;
 use crate::free_ports::free_ports;
 use crate::guarded_process::GuardedProcess;
-use crate::skips::skip;
+use crate::log_members::{LogEngine, LogMembers, PORTS};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
@@ -23,8 +22,6 @@ use tempfile::TempDir;
 
 /// How many nodes there are.
 pub const NODES: usize = 3;
-/// How long a process may take until it serves.
-const START_TIME: Duration = Duration::from_secs(30);
 /// Few, so that each has something in every cycle; more than one on each pair of nodes.
 const PARTITIONS: &str = "8";
 /// Stands in the log of a node before what each of its processes wrote.
@@ -42,6 +39,7 @@ pub struct Site {
     pub network: CutNetwork,
     pub addresses: Addresses,
     processes: Vec<SiteProcess>,
+    log_members: LogMembers,
     pub clocks: Vec<JumpingClock>,
     _turn: MutexGuard<'static, ()>,
 }
@@ -50,8 +48,8 @@ pub struct Site {
 struct SiteProcess {
     command: Box<dyn Fn() -> Command + Send>,
     log: PathBuf,
-    /// Where a member listens for clients.
-    client_port: Option<u16>,
+    /// Whether a member serves.
+    health: Option<Box<dyn Fn() -> bool + Send>>,
     running: Option<GuardedProcess>,
 }
 
@@ -77,38 +75,37 @@ impl Addresses {
 }
 
 impl Site {
-    /// A cluster that keeps so many copies, and whose log is so many members, all of which serve; `None` where there is no etcd.
+    /// A cluster that keeps so many copies, and whose log is so many members of what EVERGRAPH_FAULT_LOG names, all of which serve; `None`
+    /// where there is no program of it.
     pub fn start(members: usize, copies: usize) -> Option<Self> {
-        let Some(program) = etcd::program() else {
-            skip(etcd::HOW_TO_INSTALL);
-            return None;
-        };
+        let engine = LogEngine::chosen();
+        let program = engine.program_or_skip()?;
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let home = tempfile::Builder::new().prefix("evergraph-faults-").tempdir().unwrap();
         let mut network = CutNetwork::default();
-        let ports = free_ports(2 * members + NODES);
+        let ports = free_ports(NODES + PORTS * members);
         let (node_ports, member_ports) = ports.split_at(NODES);
-        let clients: Vec<u16> =
-            (0..members).map(|at| network.proxy(member(at), member_ports[2 * at])).collect();
-        let peers: Vec<u16> =
-            (0..members).map(|at| network.proxy(member(at), member_ports[2 * at + 1])).collect();
+        let log_members = LogMembers::new((engine, program), home.path(), member_ports, &mut network, member);
         let nodes: Vec<u16> = (0..NODES).map(|at| network.proxy(node(at), node_ports[at])).collect();
         let clocks = JumpingClock::all(home.path(), NODES);
-        create(home.path(), &nodes, &clients, copies);
+        create(home.path(), &nodes, &log_members, copies);
         let mut processes = Vec::new();
         for (at, port) in node_ports.iter().enumerate() {
             let folder = home.path().join(format!("shop/node-{at}"));
-            set_up(&folder, *port, &clients, at);
+            set_up(&folder, *port, &log_members.setting(at));
             processes.push(node_process(home.path(), folder, at, &clocks[at]));
         }
-        for at in 0..members {
-            let listens = [member_ports[2 * at], member_ports[2 * at + 1]];
-            processes.push(member_process(home.path(), &program, at, listens, &clients, &peers));
-        }
+        processes.extend((0..members).map(|at| SiteProcess {
+            command: log_members.command(at),
+            log: log_members.log(at),
+            health: Some(log_members.health(at)),
+            running: None,
+        }));
         let addresses = Addresses::default();
-        let mut site = Self { home: Some(home), network, addresses, processes, clocks, _turn: turn };
+        let mut site =
+            Self { home: Some(home), network, addresses, processes, log_members, clocks, _turn: turn };
         // Members wait for each other.
-        let members: Vec<Party> = (0..members).map(member).collect();
+        let members: Vec<Party> = site.members().collect();
         members.iter().for_each(|member| site.run(*member));
         members.iter().for_each(|member| site.wait(*member).unwrap());
         (0..NODES).map(node).for_each(|node| site.run(node));
@@ -116,9 +113,19 @@ impl Site {
         Some(site)
     }
 
+    /// What keeps the log.
+    pub fn engine(&self) -> LogEngine {
+        self.log_members.engine()
+    }
+
+    /// When a fault is over, everything works again within this.
+    pub fn healing_time(&self) -> Duration {
+        self.log_members.engine().healing_time()
+    }
+
     /// All members.
     pub fn members(&self) -> impl Iterator<Item = Party> + use<> {
-        (NODES..self.processes.len()).map(Party)
+        (0..self.log_members.count()).map(member)
     }
 
     /// The folder of a node.
@@ -128,7 +135,7 @@ impl Site {
 
     /// The data of a member.
     pub fn data(&self, member: usize) -> PathBuf {
-        member_data(self.home(), member)
+        self.log_members.data(member)
     }
 
     pub fn home(&self) -> &Path {
@@ -173,18 +180,16 @@ impl Site {
     /// # Errors
     /// What it said, if it has ended or takes too long.
     pub fn wait(&mut self, party: Party) -> Result<(), String> {
-        let began = Instant::now();
+        let (began, time_max) = (Instant::now(), self.healing_time());
         loop {
             if self.serves(party) {
                 return Ok(());
             }
             let running = self.processes[party.0].running.as_mut().expect("it was started");
             let ended = running.process.try_wait().unwrap();
-            if ended.is_some() || began.elapsed() > START_TIME {
-                let how = ended.map_or_else(
-                    || format!("serves nobody after {START_TIME:?}"),
-                    |status| status.to_string(),
-                );
+            if ended.is_some() || began.elapsed() > time_max {
+                let how = ended
+                    .map_or_else(|| format!("serves nobody after {time_max:?}"), |status| status.to_string());
                 return Err(format!("{}: {how}:\n{}", name(party), self.said(party)));
             }
             sleep(Duration::from_millis(10));
@@ -206,8 +211,8 @@ impl Site {
     /// Whether a process serves that was started; of a node also where.
     fn serves(&self, party: Party) -> bool {
         let process = &self.processes[party.0];
-        if let Some(port) = process.client_port {
-            return etcd::is_healthy(port);
+        if let Some(is_healthy) = &process.health {
+            return is_healthy();
         }
         // Its own words, and not those of a process before it.
         let said = fs::read_to_string(&process.log).unwrap_or_default();
@@ -247,30 +252,26 @@ pub fn evergraph() -> Command {
 }
 
 /// Creates the folders of the nodes, which find each other and the log by proxies.
-fn create(home: &Path, nodes: &[u16], members: &[u16], copies: usize) {
-    let list = |prefix: &str, ports: &[u16]| {
-        ports.iter().map(|port| format!("{prefix}127.0.0.1:{port}")).collect::<Vec<_>>().join(",")
-    };
+fn create(home: &Path, nodes: &[u16], log_members: &LogMembers, copies: usize) {
+    let nodes: Vec<String> = nodes.iter().map(|port| format!("127.0.0.1:{port}")).collect();
     let mut command = evergraph();
     command.args(["cluster", "create", "shop", "--partitions", PARTITIONS, "--copies", &copies.to_string()]);
-    command.args(["--nodes", &list("", nodes), "--log", &list("http://", members)]);
+    command.args(["--nodes", &nodes.join(",")]).args(log_members.create_options());
     let ran = command.current_dir(home).output().unwrap();
     assert!(ran.status.success(), "{ran:?}");
 }
 
-/// Says in node.toml where the node itself listens, that it makes many checkpoints, and that its own member is the nearest.
-fn set_up(folder: &Path, port: u16, members: &[u16], at: usize) {
+/// Says in node.toml where the node itself listens, that it makes many checkpoints, and, by a line about the `log`, that its own member is
+/// the nearest.
+fn set_up(folder: &Path, port: u16, log: &str) {
     let file = folder.join("node.toml");
     let text = fs::read_to_string(&file).unwrap();
-    let nearest = (0..members.len()).map(|next| members[(at + next) % members.len()]);
-    let endpoints: Vec<String> = nearest.map(|port| format!("\"http://127.0.0.1:{port}\"")).collect();
-    let endpoints = format!("endpoints = [{}]", endpoints.join(", "));
-    let own = [format!("listen = \"127.0.0.1:{port}\""), "checkpoint-seconds = 1".to_owned(), endpoints];
+    let own = [format!("listen = \"127.0.0.1:{port}\""), "checkpoint-seconds = 1".to_owned(), log.to_owned()];
     let key = |line: &str| line.split(" = ").next().map(str::to_owned);
     let find = |line: &str| own.iter().find(|own| key(own) == key(line));
     let replaced = text.lines().map(|line| find(line).map_or(line, String::as_str));
     let mut lines: Vec<&str> = replaced.collect();
-    assert!(lines.contains(&own[2].as_str()), "{text}");
+    assert!(lines.contains(&log), "{text}");
     // What is not there yet comes before the tables.
     own[..2]
         .iter()
@@ -299,36 +300,5 @@ fn node_process(home: &Path, folder: PathBuf, at: usize, clock: &JumpingClock) -
         command.arg(&folder).envs(environment.clone());
         command
     };
-    SiteProcess { command: Box::new(command), log, client_port: None, running: None }
-}
-
-fn member_data(home: &Path, at: usize) -> PathBuf {
-    home.join(format!("m{at}"))
-}
-
-fn member_process(
-    home: &Path,
-    program: &Path,
-    at: usize,
-    [client, peer]: [u16; 2],
-    clients: &[u16],
-    peers: &[u16],
-) -> SiteProcess {
-    let url = |port: u16| format!("http://127.0.0.1:{port}");
-    let all = peers.iter().enumerate().map(|(at, port)| format!("m{at}={}", url(*port)));
-    let all = all.collect::<Vec<_>>().join(",");
-    let data = member_data(home, at);
-    let mut flags = etcd::member_flags(&format!("m{at}"), &data, &url(client), &url(peer), &all);
-    // Others find it by its proxies; of two flags of a name the last counts.
-    flags.push(format!("--advertise-client-urls={}", url(clients[at])));
-    flags.push(format!("--initial-advertise-peer-urls={}", url(peers[at])));
-    flags.extend(etcd::SETTINGS.map(str::to_owned));
-    let program = program.to_owned();
-    let command = move || {
-        let mut command = Command::new(&program);
-        command.args(&flags).env_clear();
-        command
-    };
-    let log = home.join(format!("m{at}.log"));
-    SiteProcess { command: Box::new(command), log, client_port: Some(client), running: None }
+    SiteProcess { command: Box::new(command), log, health: None, running: None }
 }

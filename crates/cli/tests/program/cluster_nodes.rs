@@ -2,10 +2,8 @@
 //!
 //! Without the program `etcd` the test says that it was skipped; with `CI` set it fails.
 
-use crate::etcd;
 use crate::free_ports::free_ports;
-use crate::guarded_process::GuardedProcess;
-use crate::skips::skip;
+use crate::one_etcd::start_etcd;
 use crate::support::{Folder, Served, eventually};
 use crate::web_socket::{Received, WebSocket};
 use serde_json::Value;
@@ -18,27 +16,13 @@ use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::time::Duration;
 
-/// One member of etcd, whose data lies in the folder; and where nodes find it. `None` where there is no etcd.
-fn start_etcd(folder: &Folder) -> Option<(GuardedProcess, String)> {
-    let Some(program) = etcd::program() else {
-        skip(etcd::HOW_TO_INSTALL);
-        return None;
-    };
-    let ports = free_ports(2);
-    let [client, peer] = [ports[0], ports[1]].map(|port| format!("http://127.0.0.1:{port}"));
-    let mut flags = etcd::member_flags("m0", &folder.path("etcd"), &client, &peer, &format!("m0={peer}"));
-    flags.extend(etcd::SETTINGS.map(str::to_owned));
-    let member = etcd::run_member(&program, &flags, &folder.path("etcd.log"));
-    eventually("etcd serves", || etcd::is_healthy(ports[0]));
-    Some((member, client))
-}
-
-/// Creates three nodes whose log is at `log`. Where each answers others.
-fn create_cluster(folder: &Folder, log: &str) -> Vec<String> {
-    let addresses: Vec<String> = free_ports(3).into_iter().map(|port| format!("127.0.0.1:{port}")).collect();
-    let nodes = addresses.join(",");
-    let create = ["cluster", "create", "shop", "--nodes", nodes.as_str(), "--log", log, "--partitions", "8"];
-    folder.run(&create).succeeded();
+/// Creates so many nodes, with so many copies of each partition, whose log is at `log`. Where each answers others.
+pub fn create_cluster(folder: &Folder, log: &str, nodes: usize, copies: usize) -> Vec<String> {
+    let addresses: Vec<String> =
+        free_ports(nodes).into_iter().map(|port| format!("127.0.0.1:{port}")).collect();
+    let (nodes, copies) = (addresses.join(","), copies.to_string());
+    let create = ["cluster", "create", "shop", "--nodes", nodes.as_str(), "--log", log];
+    folder.run(&[&create[..], &["--partitions", "8", "--copies", copies.as_str()]].concat()).succeeded();
     addresses
 }
 
@@ -48,7 +32,7 @@ fn names(folder: &Path) -> BTreeSet<OsString> {
 }
 
 /// Serves a node, and waits until drivers can connect.
-fn serve(folder: &Folder, node: usize) -> Served {
+pub fn serve(folder: &Folder, node: usize) -> Served {
     serve_beside(folder, node, &[])
 }
 
@@ -110,8 +94,8 @@ fn reached(status: &Value) -> Vec<u64> {
 #[test]
 fn nodes_share_a_graph_go_on_without_one_and_it_catches_up() {
     let folder = Folder::new();
-    let Some((_etcd, log)) = start_etcd(&folder) else { return };
-    let addresses = create_cluster(&folder, &log);
+    let Some((_etcd, log)) = start_etcd(folder.root()) else { return };
+    let addresses = create_cluster(&folder, &log, 3, 2);
     let [first, second, third] = [0, 1, 2].map(|node| serve(&folder, node));
 
     // One writes, others read.
@@ -199,8 +183,8 @@ fn compact(log: &str, first: u64) {
 #[test]
 fn a_node_whose_machine_was_replaced_has_everything_from_the_others() {
     let folder = Folder::new();
-    let Some((_etcd, log)) = start_etcd(&folder) else { return };
-    create_cluster(&folder, &log);
+    let Some((_etcd, log)) = start_etcd(folder.root()) else { return };
+    create_cluster(&folder, &log, 3, 2);
     let home = folder.path("shop/node-2");
     let settings = names(&home);
     for node in 0..3 {

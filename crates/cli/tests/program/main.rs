@@ -7,6 +7,8 @@ mod algorithms;
 mod bad_input;
 mod broken_input;
 #[cfg(feature = "cluster")]
+mod cluster_drivers;
+#[cfg(feature = "cluster")]
 mod cluster_nodes;
 #[cfg(feature = "cluster")]
 mod clusters;
@@ -33,6 +35,9 @@ mod indexes;
 #[path = "../../../server/tests/support/installed_driver.rs"]
 mod installed_driver;
 mod interrupts;
+#[cfg(feature = "cluster")]
+#[path = "../../../../tests/src/one_etcd.rs"]
+mod one_etcd;
 mod output;
 mod packaging;
 mod queries;

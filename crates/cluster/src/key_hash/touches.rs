@@ -35,7 +35,7 @@ pub trait SnapshotFacts {
     fn has_edge_type(&self, group: GroupId, edge_type: TypeId, side: Direction) -> Result<bool>;
 }
 
-/// The properties that a mutation writes, of what, and whose the indexes on them are.
+/// The properties that a mutation writes, with their item and the owner of its indexes; `None` if it writes none.
 ///
 /// # Errors
 /// Those of `facts`.

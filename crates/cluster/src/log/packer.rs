@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! push ──> open message ──full──> full messages ──┐                     ┌─ position: done
-//!               └──old enough─────────────────────┴─next_append─> log ──┤
+//!               └──none under way, or old enough──┴─next_append─> log ──┤
 //!                                                        ▲              └─ no answer: the same bytes again, a little later
 //!                                                        └──────────────────────┘
 //! ```
@@ -42,7 +42,7 @@ const RESEND_DOUBLINGS_MAX: u32 = 6;
 /// How long records wait, and how many messages are under way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PackerLimits {
-    /// How long a record waits at most for messages before its own that are under way.
+    /// The longest time that a record waits while earlier messages are under way.
     pub record_wait: Duration,
     /// Messages that are full or under way at once.
     pub messages_max: usize,

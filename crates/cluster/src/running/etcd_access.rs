@@ -4,7 +4,8 @@ use crate::log::etcd::options::{EtcdEndpoint, EtcdLogin, EtcdOptions};
 use crate::log::server_access::{CleartextLogin, LogTls};
 use crate::running::document::Document;
 use crate::running::new_folder::FileSecrecy;
-use crate::running::server_files::{CopyFile, TableText, TlsKeys, copied_tls, read_secret};
+use crate::running::server_files::{CopyFile, TlsKeys, copied_tls, read_secret};
+use crate::running::table_text::TableText;
 use evergraph_graph::error::Result;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -127,7 +128,7 @@ impl EtcdAccess {
             table.put_path("password-file", &login.password_file);
             table.put_cleartext(login.cleartext);
         }
-        table.with_time_limit(self.time_limit)
+        table.finish(self.time_limit)
     }
 }
 

@@ -20,7 +20,7 @@
 //! - `recovery`: what a start gets from other nodes; `partition_folders`: where that lies
 //! - `opening`: from the folder to the threads; `join_failure`: why it does not get there; `monitor`, `watched_node`: what is told of them; `link_reports`: of connections
 //! - `seen_writer`: what the node has applied, on disk; `periodic_thread`: a thread that does the same again and again
-//! - `document`, `hex`, `new_folder`, `server_files`: files
+//! - `document`, `table_text`, `hex`, `new_folder`, `server_files`: files
 
 pub mod authority;
 pub mod cluster_node;
@@ -44,4 +44,5 @@ pub mod report;
 mod seen_writer;
 mod server_files;
 pub mod status;
+mod table_text;
 mod watched_node;

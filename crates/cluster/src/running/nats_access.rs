@@ -4,7 +4,8 @@ use crate::log::nats::options::{NatsLogin, NatsMonitor, NatsOptions, NatsServer,
 use crate::log::server_access::{CleartextLogin, LogTls};
 use crate::running::document::Document;
 use crate::running::new_folder::FileSecrecy;
-use crate::running::server_files::{CopyFile, TableText, TlsKeys, copied_tls, read_secret};
+use crate::running::server_files::{CopyFile, TlsKeys, copied_tls, read_secret};
+use crate::running::table_text::TableText;
 use evergraph_graph::error::Result;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -186,7 +187,7 @@ impl NatsAccess {
             Some(NatsLoginFile::Credentials(file)) => table.put_path("credentials-file", file),
         }
         table.put_cleartext(self.cleartext);
-        table.with_time_limit(self.time_limit)
+        table.finish(self.time_limit)
     }
 }
 

@@ -1,18 +1,16 @@
-//! Files for servers of a log: certificates, passwords and the like, which each engine's table of a node's file names; that table as text.
+//! Files for servers of a log: certificates, passwords and the like, which each engine's table of a node's file names.
 //!
 //! A secret stands in a file of its own, which nobody else may read, as keys do: settings are shown to others more often.
 
-use crate::log::server_access::{CleartextLogin, LogClientCertificate, LogTls};
-use crate::running::document::{Document, quoted};
+use crate::log::server_access::{LogClientCertificate, LogTls};
+use crate::running::document::Document;
 use crate::running::new_folder::FileSecrecy;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_storage::io::directory::Directory as _;
 use evergraph_storage::io::disk::DiskDirectory;
-use std::fmt::{Display, Write as _};
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use toml::Spanned;
 
 /// Bytes of a secret.
@@ -75,62 +73,6 @@ pub(super) fn copied_tls(tls: &LogTls, engine: &str, copy: &CopyFile<'_>) -> Res
     };
     let root = copy(&tls.root, &format!("{engine}-root.pem"), FileSecrecy::Readable)?;
     Ok(LogTls { root, client: tls.client.as_ref().map(client).transpose()? })
-}
-
-/// The text of an engine's table.
-pub(super) struct TableText(String);
-
-impl TableText {
-    /// A table without keys.
-    pub(super) fn new(engine: &str) -> Self {
-        Self(format!("[{engine}]\n"))
-    }
-
-    /// A key and a value, as TOML has it.
-    pub(super) fn put(&mut self, key: &str, value: impl Display) {
-        let _ = writeln!(self.0, "{key} = {value}");
-    }
-
-    /// A key and a text.
-    pub(super) fn put_text(&mut self, key: &str, text: &str) {
-        self.put(key, quoted(text));
-    }
-
-    /// A key and the path of a file.
-    pub(super) fn put_path(&mut self, key: &str, path: &Path) {
-        self.put_text(key, &path.to_string_lossy());
-    }
-
-    /// A key and the URLs of servers.
-    pub(super) fn put_urls(&mut self, key: &str, urls: &[impl Display]) {
-        let urls: Vec<String> = urls.iter().map(|url| quoted(&url.to_string())).collect();
-        self.put(key, format_args!("[{}]", urls.join(", ")));
-    }
-
-    /// Files of certificates, if there are any.
-    pub(super) fn put_tls(&mut self, tls: Option<&LogTls>) {
-        let Some(LogTls { root, client }) = tls else { return };
-        self.put_path("root", root);
-        if let Some(LogClientCertificate { certificate, key }) = client {
-            self.put_path("certificate", certificate);
-            self.put_path("key", key);
-        }
-    }
-
-    /// Where a password may go, unless it is as by default.
-    pub(super) fn put_cleartext(&mut self, cleartext: CleartextLogin) {
-        if cleartext == CleartextLogin::Anywhere {
-            self.put("allow-cleartext-password", true);
-        }
-    }
-
-    /// The table, with how long a request may take, unless it is as by default.
-    pub(super) fn with_time_limit(mut self, time_limit: Option<Duration>) -> String {
-        if let Some(time_limit) = time_limit {
-            self.put("time-limit-ms", time_limit.as_millis());
-        }
-        self.0
-    }
 }
 
 /// Reads a secret: `what` it is. A newline at its end is not part of it.

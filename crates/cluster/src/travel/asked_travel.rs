@@ -28,6 +28,8 @@ pub struct AskedTravel {
     held: HeldRows,
     measures: Vec<Vec<StageMeasure>>,
     failure: Option<TravelFailure>,
+    /// Whether whoever asked knows that it has begun.
+    is_known: bool,
     want_at: Duration,
     want_wait: Duration,
     want_after: Duration,
@@ -47,6 +49,7 @@ impl AskedTravel {
             held: HeldRows::new(begin.memory_bytes),
             measures: vec![Vec::new(); places],
             failure: None,
+            is_known: false,
             want_at: now.saturating_add(want_after),
             want_wait: want_after,
             want_after,
@@ -58,6 +61,18 @@ impl AskedTravel {
     #[must_use]
     pub fn begun(&self) -> &Arc<BeginTravel> {
         &self.begin
+    }
+
+    /// What began, told whoever asked.
+    pub fn tell_begun(&mut self) -> &Arc<BeginTravel> {
+        self.is_known = true;
+        &self.begin
+    }
+
+    /// Whether there is something that whoever asked waits for: its beginning, results, all of them, or a failure.
+    #[must_use]
+    pub fn has_news(&self) -> bool {
+        !self.is_known || self.failure.is_some() || !self.waiting.is_empty() || self.is_complete()
     }
 
     /// Until when anybody waits.

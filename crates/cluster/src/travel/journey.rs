@@ -295,6 +295,12 @@ impl Journey {
         }
     }
 
+    /// Whether it has nothing to do, and more is known to be kept for this node: it is wanted at once.
+    #[must_use]
+    pub fn lacks_rows(&self) -> bool {
+        self.has_more && matches!(self.runner, RunnerState::Idle(_)) && !self.has_work()
+    }
+
     /// A runner of its program, as `programs` make it.
     ///
     /// # Errors

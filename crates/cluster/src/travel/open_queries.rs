@@ -470,14 +470,18 @@ impl OpenQueries {
         self.next_at = is_open.then(|| now.saturating_add(LOOK_EVERY));
     }
 
-    /// Whether a worker has something to do.
-    pub(super) fn has_work(&self) -> bool {
-        self.journeys.values().any(Journey::has_work)
+    /// For how many queries a worker has something to do; 2 for more.
+    pub(super) fn count_with_work(&self) -> usize {
+        self.journeys.values().filter(|journey| journey.has_work()).take(2).count()
     }
 
-    /// Whether somebody here may wait for news of a query.
-    pub(super) fn is_asked(&self) -> bool {
-        !self.asked.is_empty()
+    /// Whether there is something of a query that whoever asked here waits for.
+    pub(super) fn has_news(&self) -> bool {
+        self.asked.values().any(|asked| match asked {
+            AskedState::Requested => false,
+            AskedState::Refused(_) => true,
+            AskedState::Begun(asked) => asked.has_news(),
+        })
     }
 
     /// Work of each query in turn.
@@ -493,14 +497,14 @@ impl OpenQueries {
     }
 
     /// Where a query reads, once that is known.
-    pub(super) fn routes(&self, id: TravelId) -> Option<Result<Arc<Routes>>> {
+    pub(super) fn routes(&mut self, id: TravelId) -> Option<Result<Arc<Routes>>> {
         if self.has_ended {
             return Some(Err(Error::new(ErrorKind::Io, "the node has stopped")));
         }
-        match self.asked.get(&id) {
+        match self.asked.get_mut(&id) {
             Some(AskedState::Requested) => None,
-            Some(AskedState::Refused(failure)) => Some(Err(failure.into())),
-            Some(AskedState::Begun(asked)) => Some(Ok(Arc::clone(&asked.begun().routes))),
+            Some(AskedState::Refused(failure)) => Some(Err((&*failure).into())),
+            Some(AskedState::Begun(asked)) => Some(Ok(Arc::clone(&asked.tell_begun().routes))),
             None => Some(Err(ended())),
         }
     }

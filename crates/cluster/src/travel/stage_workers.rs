@@ -91,9 +91,10 @@ fn run(
         StageStep::Take(rows) => runner.take(rows.stage, &rows.rows, context),
         StageStep::End(stage) => runner.end(*stage, context),
         StageStep::GoOn(_) => runner.go_on(context),
-    })?;
-    // Before its last rows, which tell what was done.
+    });
+    // Also of what has failed; before its last rows, which tell what was done.
     queries.count_edges(id, input.stage, running.view.edges_read() - read_before);
+    let progress = progress?;
     let has_ended = input.is_end && progress == StageProgress::Done;
     out.send_held(has_ended.then(|| queries.targets(id, input.stage)))?;
     Ok(WorkDone::Ran { running, input, progress })
@@ -158,7 +159,7 @@ impl<'q> StageOutput<'q> {
                 held.push((target, EncodedRows { count: 0, bytes: Vec::new() }));
             }
         }
-        held.into_iter().try_for_each(|rows| queries.send(id, stage, rows, is_last))
+        queries.send(id, stage, held, is_last)
     }
 }
 
@@ -171,7 +172,7 @@ impl RowsOutput for StageOutput<'_> {
             }
             Some((_, held)) => {
                 let before = std::mem::replace(held, rows);
-                self.queries.send(self.id, self.stage, (to, before), false)
+                self.queries.send(self.id, self.stage, [(to, before)], false)
             }
         }
     }

@@ -150,8 +150,8 @@ impl TravellingQueries {
         }
         let error = asked.error();
         state.put(out);
-        unlock(state);
-        self.wake_all();
+        self.wake_waiters(state);
+        self.shared.parts.waker.wake_by_ref();
         error.map_or(Ok(()), Err)
     }
 
@@ -166,13 +166,23 @@ impl TravellingQueries {
             asked.end_everywhere(&mut out);
         }
         state.put(out);
-        unlock(state);
-        self.wake_all();
+        self.wake_waiters(state);
+        self.shared.parts.waker.wake_by_ref();
     }
 
-    fn wake_all(&self) {
-        self.shared.parts.waker.wake_by_ref();
-        self.shared.work.notify_all();
+    /// Ends the lock, and wakes those who have something to do now. A node takes thousands of messages and steps a second, most of
+    /// which are news for nobody, or for one worker.
+    fn wake_waiters(&self, state: MutexGuard<'_, OpenQueries>) {
+        let (with_work, has_news) = (state.count_with_work(), state.has_news());
+        unlock(state);
+        match with_work {
+            0 => {}
+            1 => self.shared.work.notify_one(),
+            _ => self.shared.work.notify_all(),
+        }
+        if has_news {
+            self.shared.results.notify_all();
+        }
     }
 
     // ---- the thread of the node
@@ -187,26 +197,14 @@ impl TravellingQueries {
         let mut state = self.shared.state.lock();
         state.heard.insert(from, now);
         state.take_in(now, from, message, log);
-        self.tell(state);
+        self.wake_waiters(state);
     }
 
     /// Does what is due at `now`. `log` and `tables` are those of this node.
     pub fn step(&self, now: Duration, log: &ReadableLog<'_>, tables: &ClusterTables) {
         let mut state = self.shared.state.lock();
         state.step(now, log, tables);
-        self.tell(state);
-    }
-
-    /// Wakes those who have something to do now. The thread of the node steps thousands of times a second.
-    fn tell(&self, state: MutexGuard<'_, OpenQueries>) {
-        let (has_work, is_asked) = (state.has_work(), state.is_asked());
-        unlock(state);
-        if has_work {
-            self.shared.work.notify_all();
-        }
-        if is_asked {
-            self.shared.results.notify_all();
-        }
+        self.wake_waiters(state);
     }
 
     /// Queries that have ended here since this was asked last: their rows need not be sent any more.
@@ -276,7 +274,7 @@ impl TravellingQueries {
         }
     }
 
-    /// A stage has made rows.
+    /// A stage has made rows for each of these targets; `is_last` says that they are its last ones there.
     ///
     /// # Errors
     /// `cancelled` if the query has ended; `limit` if more would be kept than may be.
@@ -284,50 +282,63 @@ impl TravellingQueries {
         &self,
         id: TravelId,
         stage: u16,
-        rows: (RowsTarget, EncodedRows),
+        rows: impl IntoIterator<Item = (RowsTarget, EncodedRows)>,
         is_last: bool,
     ) -> Result<()> {
-        let now = self.shared.parts.clock.now();
+        let (now, budget) = (self.shared.parts.clock.now(), &*self.shared.parts.budget);
         let mut state = self.shared.state.lock();
         let journey = state.journeys.get_mut(&id).ok_or_else(ended)?;
-        let message = journey.send(now, stage, rows, is_last, &*self.shared.parts.budget)?;
-        let is_for_others = message.is_some();
-        state.put(message.into_iter().collect());
-        unlock(state);
+        let mut out = Vec::new();
+        let sent = rows.into_iter().try_for_each(|rows| {
+            out.extend(journey.send(now, stage, rows, is_last, budget)?);
+            Ok(())
+        });
+        let is_for_others = !out.is_empty();
+        state.put(out);
         if is_for_others {
+            self.wake_waiters(state);
             self.shared.parts.waker.wake_by_ref();
-            self.shared.results.notify_all();
         }
-        Ok(())
+        sent
     }
 
-    /// A worker is through.
+    /// A worker is through. It looks for what is next itself.
     pub(super) fn worked(&self, id: TravelId, took: Duration, done: WorkDone) {
         let now = self.shared.parts.clock.now();
         let mut state = self.shared.state.lock();
         let mut unused = None;
-        match (state.journeys.get_mut(&id), done) {
-            (Some(journey), WorkDone::Opened(running)) => journey.opened(now, running),
+        let is_for_others = match (state.journeys.get_mut(&id), done) {
+            (Some(journey), WorkDone::Opened(running)) => {
+                journey.opened(now, running);
+                journey.lacks_rows()
+            }
             (Some(journey), WorkDone::Ran { running, input, progress }) => {
                 journey.worked(now, running, (input, progress), took);
-                // The worker itself looks for what is next, and nobody has news.
-                if progress == StageProgress::Paused {
-                    return;
-                }
+                journey.lacks_rows()
             }
             // Its runner knows what time was left when it began: that is not what the query may take.
             (Some(journey), WorkDone::Failed(_)) if journey.ends_at() <= now => {
                 let failure = TravelFailure::time_over(journey.begun().patience);
                 state.forget(id, Some(failure));
+                true
             }
-            (Some(_), WorkDone::Failed(error)) => state.fail(id, error),
-            (None, done) => unused = Some(done),
+            (Some(_), WorkDone::Failed(error)) => {
+                state.fail(id, error);
+                true
+            }
+            (None, done) => {
+                unused = Some(done);
+                false
+            }
+        };
+        if is_for_others {
+            self.wake_waiters(state);
+            self.shared.parts.waker.wake_by_ref();
+        } else {
+            unlock(state);
         }
-        unlock(state);
         // A view is closed outside of the lock.
         drop(unused);
-        self.wake_all();
-        self.shared.results.notify_all();
     }
 }
 

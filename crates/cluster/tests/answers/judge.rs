@@ -1,5 +1,6 @@
 //! Judge: reads the log by itself, and knows what each partition holds at the end of each message.
 
+use crate::simulation::trace::Trace;
 use crate::toy_partition::{ToyValue, value_of};
 use crate::world::PARTITIONS;
 use evergraph_cluster::log::memory::MemoryLog;
@@ -34,9 +35,10 @@ impl Judge {
         self.values.values().map(Vec::len).sum()
     }
 
-    /// Reads on.
-    pub fn read(&mut self, log: &MemoryLog) {
+    /// Reads on, and notes what.
+    pub fn read(&mut self, log: &MemoryLog, trace: &mut Trace) {
         for read in log.messages_from(self.position().next()) {
+            trace.add(&(read.position.0, &read.bytes));
             let message = Message::decode(&read.bytes).unwrap();
             let (position, bytes) = (read.position, read.bytes);
             let decided = self.state.apply(ReadMessage { position, message, bytes });

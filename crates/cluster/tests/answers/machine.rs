@@ -1,6 +1,7 @@
 //! Machine: a node on its log and its network, with clients that read and write.
 
 use crate::toy_partition::ToyPartition;
+use crate::traced_transport::{SharedTrace, TracedTransport};
 use crate::workers::{WorkTimes, Workers};
 use crate::world::{PARTITIONS, partitions};
 use evergraph_cluster::digest::SeenLog;
@@ -20,7 +21,7 @@ use evergraph_cluster::record::transaction_part::TransactionPart;
 use evergraph_cluster::record_id::{Author, NodeId};
 use evergraph_cluster::remote::asking::{Ask, AskId, AskOutcome};
 use evergraph_cluster::seeded::{OneIn, SeededChance};
-use evergraph_cluster::transport::memory::{MemoryNetwork, MemoryTransport};
+use evergraph_cluster::transport::memory::MemoryNetwork;
 use evergraph_graph::id::{GroupId, KeyId, PartitionId, VertexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
@@ -64,7 +65,7 @@ pub struct EndedAsk {
 
 pub struct Machine {
     pub node: NodeLoop<ToyPartition, MemoryLogClient>,
-    pub peers: PeerLoop<MemoryTransport, Workers>,
+    pub peers: PeerLoop<TracedTransport, Workers>,
     stores: Vec<ToyPartition>,
     clients: Vec<Client>,
     asks: BTreeMap<AskId, OpenAsk>,
@@ -80,6 +81,7 @@ impl Machine {
         (log, network): (&MemoryLog, &MemoryNetwork),
         nonce: u64,
         times: WorkTimes,
+        trace: SharedTrace,
     ) -> Self {
         let kept: Vec<_> = first.tables().placement().kept_by(author.node).collect();
         let applied = first.certifier().digests().clone();
@@ -98,7 +100,8 @@ impl Machine {
             horizon: HorizonOptions { silence_max: SILENCE_MAX, ..HorizonOptions::default() },
             ..PeerOptions::default()
         };
-        let (transport, work) = (network.connect(author.node), Workers::new(nonce, times));
+        let transport = TracedTransport::new(author.node, network, trace);
+        let work = Workers::new(nonce, times);
         let peers = PeerLoop::new(author, options, &applied, transport, work);
         let (clients, asks, moments) = (Vec::new(), BTreeMap::new(), VecDeque::new());
         Self { node, peers, stores, clients, asks, moments }

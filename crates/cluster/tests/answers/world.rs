@@ -2,6 +2,8 @@
 
 use crate::judge::Judge;
 use crate::machine::{EndedAsk, Machine, SILENCE_MAX, author};
+use crate::simulation::trace::Trace;
+use crate::traced_transport::SharedTrace;
 use crate::workers::WorkTimes;
 use evergraph_cluster::certification::certifier::CertifierLimits;
 use evergraph_cluster::key_hash::graph_salt::GraphSalt;
@@ -18,6 +20,7 @@ use evergraph_cluster::transport::memory::{MemoryNetwork, NetworkFaults};
 use evergraph_graph::id::{LabelId, PartitionId};
 use evergraph_graph::partition::PartitionCount;
 use evergraph_graph::timestamp::Timestamp;
+use std::ops::AddAssign;
 use std::time::Duration;
 
 /// Partitions of the graph: two copies each.
@@ -40,6 +43,17 @@ pub enum Trouble {
     Loss,
 }
 
+impl Trouble {
+    /// That of a seed, mostly everything.
+    pub fn of(seed: u64) -> Self {
+        match seed % 5 {
+            0 => Self::None,
+            1 => Self::Loss,
+            _ => Self::All,
+        }
+    }
+}
+
 /// What happened, by kind.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Tally {
@@ -50,6 +64,20 @@ pub struct Tally {
     pub slow: usize,
     pub starts: u32,
     pub commits: usize,
+    /// Starts, messages of the log, frames, outcomes and horizons.
+    pub trace: Trace,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.answered += other.answered;
+        self.too_old += other.too_old;
+        self.not_answered += other.not_answered;
+        self.slow += other.slow;
+        self.starts += other.starts;
+        self.commits += other.commits;
+        self.trace += other.trace;
+    }
 }
 
 struct NodeSlot {
@@ -71,6 +99,8 @@ pub struct World {
     now: Duration,
     /// The highest horizon that a node ever had.
     merged: LogPosition,
+    /// Of frames.
+    frames: SharedTrace,
     tally: Tally,
 }
 
@@ -128,6 +158,7 @@ impl World {
             slots: Vec::new(),
             now: Duration::ZERO,
             merged: LogPosition::START,
+            frames: SharedTrace::default(),
             tally: Tally::default(),
         };
         for node in 0..NODES {
@@ -140,8 +171,10 @@ impl World {
     fn start(&mut self, node: u16, incarnation: u32) -> Machine {
         self.tally.starts += 1;
         let nonce = self.chance.below(1 << 40);
+        self.tally.trace.add(&(node, incarnation, nonce));
         let (author, on) = (author(node, incarnation), (&self.log, &self.network));
-        Machine::start(author, self.first.clone(), on, nonce, self.times)
+        let frames = SharedTrace::clone(&self.frames);
+        Machine::start(author, self.first.clone(), on, nonce, self.times, frames)
     }
 
     /// Plays it.
@@ -158,6 +191,7 @@ impl World {
             self.tick(tick, false)?;
             if tick % 10 == 9 && self.is_at_rest() {
                 self.tally.commits = self.judge.commits();
+                self.tally.trace.add(&self.frames.get());
                 return Ok(self.tally);
             }
         }
@@ -168,7 +202,7 @@ impl World {
         self.now += TICK;
         self.log.advance_to(self.now);
         self.network.advance_to(self.now);
-        self.judge.read(&self.log);
+        self.judge.read(&self.log, &mut self.tally.trace);
         for node in 0..usize::from(NODES) {
             if self.now < self.slots[node].stands_until {
                 continue;
@@ -188,6 +222,7 @@ impl World {
                 machine.calm_down();
             }
             self.merged = self.merged.max(machine.horizon());
+            self.tally.trace.add(&machine.horizon().0);
             let stood_until = self.slots[node].stands_until;
             for ended in ended {
                 self.look_at(ended, stood_until)?;
@@ -201,6 +236,7 @@ impl World {
         if self.now > ask.ends_at.max(stood_until) + TICK {
             return Err(format!("{ask:?} ends too late, at {:?}", self.now));
         }
+        self.tally.trace.note(format_args!("{ask:?} {outcome:?}"));
         match outcome {
             AskOutcome::Answered(answered) => {
                 let expected = self.judge.value_at(ask.partition, ask.at.position);

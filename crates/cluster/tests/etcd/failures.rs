@@ -58,9 +58,12 @@ fn a_member_that_is_stopped_holds_nobody_up_for_longer_than_the_time_limit() {
     let Some(members) = Members::start(3) else { return };
     let limit = Duration::from_secs(2);
     let mut log = TestLog::open(EtcdOptions { time_limit: limit, ..members.options(&[1]) });
+    let patient_limit = Duration::from_secs(40);
+    let mut patient = TestLog::open(EtcdOptions { time_limit: patient_limit, ..members.options(&[1]) });
     let mut read = vec![(log.append("before").unwrap(), "before".to_owned())];
+    read.push((patient.append("patiently").unwrap(), "patiently".to_owned()));
     log.read_from(LogPosition(1));
-    assert_eq!(log.messages(1), read);
+    assert_eq!(log.messages(2), read);
     members.pause(1);
     let clock = SystemClock::new();
     let answer = log.append("meanwhile");
@@ -68,6 +71,11 @@ fn a_member_that_is_stopped_holds_nobody_up_for_longer_than_the_time_limit() {
     assert!(clock.now() < limit + LATENESS_MAX, "{:?}", clock.now());
     assert_unavailable(log.message(), "silent");
     assert!(clock.now() < limit + limit + LATENESS_MAX, "{:?}", clock.now());
+    // An append goes out again long before its time limit.
+    let asked_at = clock.now();
+    let answer = patient.append("patiently");
+    assert!(matches!(answer, Err(LogError::UnknownOutcome)), "it is in a socket: {answer:?}");
+    assert!(clock.now() - asked_at < patient_limit / 2, "{:?}", clock.now() - asked_at);
     // Others take its place, whether it led or not.
     let after = log.append_surely("after");
     log.read_on(&mut read, after);
@@ -135,6 +143,28 @@ fn a_log_that_was_restored_from_an_older_copy_has_lost_its_suffix() {
     let again = log.append_surely("again");
     assert_eq!(again, lost[0], "positions are given again");
     assert_eq!(log.messages(2), [(kept, "kept".to_owned()), (again, "again".to_owned())]);
+}
+
+#[test]
+fn a_log_that_was_restored_from_before_its_first_message_is_empty() {
+    let Some(mut members) = Members::start(1) else { return };
+    members.kill(0);
+    let copy = members.copy_data(0);
+    members.start_again(0);
+    let mut log = members.log();
+    assert_eq!(log.end(), Ok(LogPosition::START));
+    let lost = log.append("lost").unwrap();
+    members.kill(0);
+    members.restore_data(0, &copy);
+    members.start_again(0);
+    let mut ended = Ok(());
+    wait_until("the member answers", || {
+        log.log.read_from(LogPosition(1), lost);
+        ended = log.message().map(drop);
+        !matches!(ended, Err(LogError::Unavailable { .. }))
+    });
+    assert_eq!(ended, Err(LogError::LostSuffix { position: lost, end: LogPosition::START }));
+    assert_eq!(members.log().end(), Ok(LogPosition::START));
 }
 
 #[test]

@@ -74,7 +74,7 @@ impl World {
     /// Reads at the snapshot, of whoever has the partitions; own writes on top. `None`: too old, or nobody there.
     pub fn read(&mut self, r: usize, question: Question) -> Option<Answer> {
         let (since, digest) = (self.runs[r].since, self.runs[r].digest);
-        let mut whole = State::new();
+        let (mut whole, cells) = (State::new(), question.cells());
         for partition in question.partitions() {
             let mut holders = self.alive();
             holders.retain(|node| self.nodes[*node].now.partitions.contains_key(&partition));
@@ -96,9 +96,10 @@ impl World {
             if kept.base > since && self.fault != Fault::ReadBelowBase {
                 return None;
             }
-            whole.extend(kept.at(since));
+            whole.extend(kept.cells_at(since, &cells));
         }
         let found = question.answer(&whole);
+        self.tally.trace.add(&(r, &found));
         let run = &mut self.runs[r];
         whole.retain(|cell, _| !run.gone.contains(cell));
         whole.extend(run.own.iter().map(|(cell, value)| (*cell, *value)));

@@ -180,6 +180,7 @@ impl World {
         let Some(driver) = &self.driver else { return };
         for message in driver.log.messages_from(position(self.log.len())) {
             assert_eq!(message.position, position(self.log.len()), "positions have no gaps here");
+            self.tally.trace.add(&message.bytes);
             self.log.push(message.bytes);
         }
     }

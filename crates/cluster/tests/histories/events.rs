@@ -93,7 +93,9 @@ impl World {
     }
 
     fn event(&mut self) {
-        match self.chance.below(100) {
+        let event = self.chance.below(100);
+        self.tally.trace.add(&event);
+        match event {
             0..=15 => self.begin(None),
             16..=55 => self.go_on(),
             56..=66 => self.deliver(),

@@ -13,6 +13,7 @@ use evergraph_graph::partition::PartitionCount;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::value::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 /// Partitions.
 pub const PARTITIONS: u32 = 3;
@@ -33,7 +34,7 @@ pub const ORDERED_INDEX: IndexId =
 pub const UNIQUE_INDEX: IndexId = IndexId { owner: Owner::Label(LABEL), key: UNIQUE, kind: IndexKind::Hash };
 
 /// A place of the graph.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Cell {
     /// A vertex.
     Vertex(u32),
@@ -70,7 +71,7 @@ pub fn first_state() -> State {
 }
 
 /// Makes the changes.
-pub fn put(state: &mut State, writes: &Writes) {
+pub fn put<'a>(state: &mut State, writes: impl IntoIterator<Item = &'a (Cell, Option<CellValue>)>) {
     for (cell, value) in writes {
         match value {
             Some(value) => state.insert(*cell, *value),
@@ -135,25 +136,34 @@ impl Question {
         }
     }
 
-    /// The answer of `state`.
-    pub fn answer(&self, state: &State) -> Answer {
-        let found = |test: &dyn Fn(Cell, CellValue) -> bool, shown: fn(CellValue) -> CellValue| {
-            let found = state.iter().filter(|(cell, value)| test(**cell, **value));
-            found.map(|(cell, value)| (*cell, shown(*value))).collect()
-        };
-        let is_vertex = |cell: Cell| matches!(cell, Cell::Vertex(_));
+    /// The cells that may be in the answer.
+    pub fn cells(&self) -> RangeInclusive<Cell> {
         match *self {
-            Question::Vertex(v) => found(&|cell, _| cell == Cell::Vertex(v), |value| value),
-            Question::Out(v) => found(&|cell, _| matches!(cell, Cell::Out(s, ..) if s == v), |value| value),
-            Question::In(v) => found(&|cell, _| matches!(cell, Cell::In(t, ..) if t == v), |value| value),
+            Question::Vertex(v) => Cell::Vertex(v)..=Cell::Vertex(v),
+            Question::Out(v) => Cell::Out(v, 0, 0)..=Cell::Out(v, u32::MAX, u16::MAX),
+            Question::In(v) => Cell::In(v, 0, 0)..=Cell::In(v, u32::MAX, u16::MAX),
+            Question::Members(_) | Question::Unique(_) | Question::Range(..) => {
+                Cell::Vertex(0)..=Cell::Vertex(u32::MAX)
+            }
+        }
+    }
+
+    /// The answer of `state`, or of the cells of it that may be in the answer.
+    pub fn answer(&self, state: &State) -> Answer {
+        let cells = state.range(self.cells()).map(|(cell, value)| (*cell, *value));
+        match *self {
+            Question::Vertex(_) | Question::Out(_) | Question::In(_) => cells.collect(),
             Question::Members(partition) => {
-                found(&|cell, _| is_vertex(cell) && cell.partition() == partition, |_| (0, 0))
+                let found = cells.filter(|(cell, _)| cell.partition() == partition);
+                found.map(|(cell, _)| (cell, (0, 0))).collect()
             }
             Question::Unique(unique) => {
-                found(&|cell, value| is_vertex(cell) && value.1 == unique, |value| (0, value.1))
+                let found = cells.filter(|(_, value)| value.1 == unique);
+                found.map(|(cell, value)| (cell, (0, value.1))).collect()
             }
             Question::Range(low, high) => {
-                found(&|cell, value| is_vertex(cell) && (low..=high).contains(&value.0), |value| (value.0, 0))
+                let found = cells.filter(|(_, value)| (low..=high).contains(&value.0));
+                found.map(|(cell, value)| (cell, (value.0, 0))).collect()
             }
         }
     }

@@ -17,8 +17,8 @@
 //! planted in its readers. A history of the crate's log costs about as much: its readers hash 16 messages again in a second of
 //! its clock, and those of the own log 4 with each message.
 //!
-//! `EVERGRAPH_CLUSTER_HISTORIES` sets the number of histories (150; `make cluster-histories` plays 100,000),
-//! `EVERGRAPH_CLUSTER_SEED` the first of them (1); `EVERGRAPH_CLUSTER_SEARCH` how many are played to find a bug (3,000).
+//! `EVERGRAPH_CLUSTER_SEEDS` and `EVERGRAPH_CLUSTER_SEED` say which histories are played ([`simulation::seeds`]; `make
+//! cluster-histories`), `EVERGRAPH_CLUSTER_SEARCH` how many to find a bug (3,000).
 //!
 //! Source: the model of the cluster's protocol, whose histories and faults these are.
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
@@ -34,17 +34,37 @@ mod keys;
 mod node;
 mod run;
 mod saved_state;
+#[path = "../simulation/mod.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod simulation;
 mod steps;
 mod tally;
 mod world;
 
 use evergraph_cluster::planted::{Bug, with};
 use fault::Fault;
+use simulation::seeds::{Seeds, number};
+use simulation::trace::assert_repeats;
+use std::ops::AddAssign;
 use tally::Tally;
 use world::{LogKind, World};
 
-fn number(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).map_or(default, |number| number.parse().unwrap())
+/// Histories that `make test` plays, and those of a log that loses what it acknowledged.
+const HISTORIES: u64 = 10_000;
+const LOSSY_HISTORIES: u64 = 200;
+
+/// What happened in histories, and in those of them that have the crate's log.
+#[derive(Default)]
+struct Both {
+    all: Tally,
+    of_crate: Tally,
+}
+
+impl AddAssign for Both {
+    fn add_assign(&mut self, other: Self) {
+        self.all += other.all;
+        self.of_crate += other.of_crate;
+    }
 }
 
 fn play(seed: u64, fault: Fault, needs_loss: bool, log: LogKind) -> Result<Tally, String> {
@@ -58,19 +78,14 @@ fn log_of(seed: u64) -> LogKind {
 
 #[test]
 fn every_history_is_serialisable_whole_and_what_its_clients_were_told() {
-    let (first, count) = (number("EVERGRAPH_CLUSTER_SEED", 1), number("EVERGRAPH_CLUSTER_HISTORIES", 150));
-    let (mut all, mut of_crate) = (Tally::default(), Tally::default());
-    for seed in first..first + count {
+    let seeds = Seeds::of_environment(HISTORIES);
+    let Both { all, of_crate } = seeds.play(|seed| {
         let log = log_of(seed);
-        let played = play(seed, Fault::None, false, log);
-        let tally = played.unwrap_or_else(|wrong| panic!("history {seed} ({log:?}): {wrong}"));
-        all.add(&tally);
-        if log == LogKind::Crate {
-            of_crate.add(&tally);
-        }
-    }
-    println!("{count} histories: {all}\nof them with the crate's log: {of_crate}");
-    if count >= 100 {
+        let all = play(seed, Fault::None, false, log).map_err(|wrong| format!("({log:?}) {wrong}"))?;
+        Ok(Both { all, of_crate: if log == LogKind::Crate { all } else { Tally::default() } })
+    });
+    println!("{seeds:?}: {all}\nof them with the crate's log: {of_crate}");
+    if seeds.are_many() {
         assert!(of_crate.committed > of_crate.begun / 20, "hardly anything commits: {of_crate}");
         assert!(of_crate.doubled > 0 && of_crate.conflicts > 0, "something never happened: {of_crate}");
         let rare = [all.conflicts, all.too_old, all.incomplete, all.doubled, all.copies, all.lost_suffixes];
@@ -81,14 +96,21 @@ fn every_history_is_serialisable_whole_and_what_its_clients_were_told() {
 
 #[test]
 fn nodes_that_read_another_log_than_there_is_find_out_or_say_so() {
-    let mut all = Tally::default();
-    for seed in 1..=60 {
-        let played = play(seed, Fault::None, true, LogKind::Crate);
-        all.add(&played.unwrap_or_else(|wrong| panic!("history {seed}: {wrong}")));
+    let seeds = Seeds::of_environment(LOSSY_HISTORIES);
+    let all = seeds.play(|seed| play(seed, Fault::None, true, LogKind::Crate));
+    println!("{seeds:?}: {all}");
+    if seeds.are_many() {
+        let is_complete = all.lost_suffixes > all.begun / 120 && all.stops > 0 && all.alarms > 0;
+        assert!(is_complete, "something never happened: {all}");
+        assert!(all.undecided * 8 < all.lost_suffixes, "nodes forget too early: {all}");
     }
-    println!("{all}");
-    assert!(all.lost_suffixes > 30 && all.stops > 0 && all.alarms > 0, "something never happened: {all}");
-    assert!(all.undecided < 6, "nodes forget too early: {all}");
+}
+
+#[test]
+fn a_history_of_a_seed_is_the_same_again() {
+    for log in [LogKind::Own, LogKind::Crate] {
+        assert_repeats(|seed| play(seed, Fault::None, seed % 2 == 0, log).unwrap().trace);
+    }
 }
 
 /// The first history that shows what is wrong.

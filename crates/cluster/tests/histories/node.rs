@@ -1,6 +1,6 @@
 //! Node: what it has applied, what it has saved, its partitions.
 
-use crate::graph::{PARTITIONS, State, Writes, first_state, put};
+use crate::graph::{Cell, PARTITIONS, State, Writes, first_state, put};
 use evergraph_cluster::certification::certifier::{Certifier, CertifierLimits};
 use evergraph_cluster::digest::SeenLog;
 use evergraph_cluster::key_hash::graph_salt::GraphSalt;
@@ -8,6 +8,7 @@ use evergraph_cluster::log::reader::LogReader;
 use evergraph_cluster::log_position::LogPosition;
 use evergraph_graph::timestamp::Timestamp;
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 /// The graph's salt.
 pub const SALT: GraphSalt = GraphSalt(*b"salt of a graph.");
@@ -52,6 +53,14 @@ impl Partition {
         let mut state = self.state.clone();
         let seen = self.later.iter().filter(|(timestamp, _)| timestamp.visible_at(snapshot));
         seen.for_each(|(_, writes)| put(&mut state, writes));
+        state
+    }
+
+    /// The same, of these cells alone.
+    pub fn cells_at(&self, snapshot: Timestamp, cells: &RangeInclusive<Cell>) -> State {
+        let mut state: State = self.state.range(cells.clone()).map(|(cell, value)| (*cell, *value)).collect();
+        let seen = self.later.iter().filter(|(timestamp, _)| timestamp.visible_at(snapshot));
+        seen.for_each(|(_, writes)| put(&mut state, writes.iter().filter(|(cell, _)| cells.contains(cell))));
         state
     }
 

@@ -23,7 +23,7 @@ pub enum Verdict {
 }
 
 /// What a client knows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ClientOutcome {
     Nothing,
     Committed,

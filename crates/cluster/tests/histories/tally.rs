@@ -1,6 +1,8 @@
 //! Tally: how often what happened in histories.
 
+use crate::simulation::trace::Trace;
 use std::fmt;
+use std::ops::AddAssign;
 
 /// What happened in a history.
 #[derive(Clone, Copy, Default, Debug)]
@@ -20,11 +22,12 @@ pub struct Tally {
     /// Claims of another log that readers found wrong, and nodes that could not know that theirs was.
     pub alarms: u64,
     pub undecided: u64,
+    /// Events, messages, decisions, reads, and what clients were told.
+    pub trace: Trace,
 }
 
-impl Tally {
-    /// Adds what happened in another history.
-    pub fn add(&mut self, other: &Tally) {
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
         self.begun += other.begun;
         self.committed += other.committed;
         self.conflicts += other.conflicts;
@@ -39,6 +42,7 @@ impl Tally {
         self.refused += other.refused;
         self.alarms += other.alarms;
         self.undecided += other.undecided;
+        self.trace += other.trace;
     }
 }
 
@@ -53,11 +57,11 @@ impl fmt::Display for Tally {
             f,
             "{incomplete} incomplete, {doubled} doubled records, {crashes} crashes, {copies} copies of "
         )?;
-        let Self { lost_suffixes, stops, refused, alarms, undecided, .. } = self;
+        let Self { lost_suffixes, stops, refused, alarms, undecided, trace, .. } = self;
         write!(
             f,
             "partitions, {lost_suffixes} lost suffixes, {stops} nodes stopped, {refused} other logs refused, "
         )?;
-        write!(f, "{alarms} alarms, {undecided} nodes undecided")
+        write!(f, "{alarms} alarms, {undecided} nodes undecided, trace {trace:?}")
     }
 }

@@ -16,6 +16,7 @@ use evergraph_cluster::record::payload::{Destination, Payload};
 use evergraph_cluster::record_id::{Author, NodeId, RecordId};
 use evergraph_graph::timestamp::Timestamp;
 use std::collections::BTreeMap;
+use std::mem::discriminant;
 use std::sync::Arc;
 
 /// Messages that are read again.
@@ -146,7 +147,9 @@ impl World {
 
     /// The log gets a message.
     pub fn append(&mut self, draft: &Draft) {
-        self.log.push(draft.bytes());
+        let bytes = draft.bytes();
+        self.tally.trace.add(&bytes);
+        self.log.push(bytes);
     }
 
     /// The digest of the log as it can be read now, after `messages`.
@@ -193,6 +196,8 @@ impl World {
         let (mut verdicts, mut answers) = (Vec::new(), Vec::new());
         for (place, decided) in decided.into_iter().enumerate() {
             let (id, timestamp) = (decided.id, decided.timestamp);
+            let author = (id.author.node.0, id.author.incarnation);
+            self.tally.trace.add(&(n, author, id.number, timestamp, discriminant(&decided.decision)));
             self.compare_decisions((next, place), &decided.decision);
             let verdict = match decided.decision {
                 Decision::Double(_) => {
@@ -246,7 +251,8 @@ impl World {
         // Reading begins with the last messages that were read before.
         let mut again = self.start.max(next.saturating_sub(OVERLAP))..next;
         let is_changed = |at: usize| certifier.is_unchanged(position(at), &self.log[at]) == Some(false);
-        if self.fault != Fault::NoOverlap && again.any(is_changed) {
+        // A log that loses nothing is the same again. That nodes find it so is seen with the crate's log, by its readers.
+        if self.is_lossy && self.fault != Fault::NoOverlap && again.any(is_changed) {
             return true;
         }
         if certifier.compare(seen) != LogComparison::Other {
@@ -302,6 +308,7 @@ impl World {
     }
 
     pub fn hear(&mut self, r: usize, known: ClientOutcome) {
+        self.tally.trace.add(&(r, known));
         let run = &mut self.runs[r];
         run.is_active = false;
         if run.known == ClientOutcome::Nothing {

@@ -58,6 +58,54 @@ fn a_stream_ends_with_its_server_and_the_next_one_misses_nothing() {
     assert!(acknowledged.iter().all(|(position, text)| found.get(position) == Some(text)), "{found:?}");
 }
 
+/// The consumers of the stream by their names, each with the server that it lies on, as server `at` says.
+fn consumers(servers: &Servers, at: usize) -> BTreeMap<String, usize> {
+    let list = ask_surely(servers.port(at), &format!("$JS.API.CONSUMER.LIST.{STREAM}"), "");
+    let list: serde_json::Value = serde_json::from_str(&list).unwrap();
+    let place = |consumer: &serde_json::Value| {
+        let server = consumer["cluster"]["leader"].as_str()?.strip_prefix('m')?.parse().ok()?;
+        Some((consumer["name"].as_str()?.to_owned(), server))
+    };
+    list["consumers"].as_array().unwrap().iter().filter_map(place).collect()
+}
+
+/// A reader that is connected to server `at` and has read the message `first`, and another server, on which its consumer lies.
+fn reader_by_another_server(servers: &Servers, at: usize, first: LogPosition) -> (TestLog<NatsLog>, usize) {
+    let mut found = None;
+    wait_until("a consumer lies on another server", || {
+        let before = consumers(servers, at);
+        let mut reader = open(servers.options(&[at]));
+        reader.read_from(first);
+        assert_eq!(reader.message().unwrap().position, first);
+        let now = consumers(servers, at);
+        let own = now.into_iter().find(|(name, _)| !before.contains_key(name));
+        found = own.filter(|(_, server)| *server != at).map(|(_, server)| (reader, server));
+        found.is_some()
+    });
+    found.unwrap()
+}
+
+#[test]
+fn a_consumer_that_is_lost_with_its_server_is_missed_however_often_reading_begins_anew() {
+    let Some(mut servers) = Servers::start() else { return };
+    let mut writer = servers.log();
+    let first = writer.append_surely("first");
+    // The leader stays, and so does the connection.
+    let leader = servers.leader();
+    let (mut reader, lost) = reader_by_another_server(&servers, leader, first);
+    servers.kill(lost);
+    let last = writer.append_surely("last");
+    // As a node does, every second. Each of these streams began to wait anew, for longer than it lasted.
+    let (clock, mut begun_at) = (SystemClock::new(), Duration::ZERO);
+    wait_until("what came later is read", || {
+        if clock.now() >= begun_at + Duration::from_secs(1) {
+            reader.log.read_from(first, first);
+            begun_at = clock.now();
+        }
+        matches!(reader.log.next_message(), Ok(Some(message)) if message.position == last)
+    });
+}
+
 #[test]
 fn what_is_acknowledged_survives_the_leader_and_the_rest_may() {
     let Some(mut servers) = Servers::start() else { return };

@@ -88,6 +88,17 @@ fn streams_and_servers_that_cannot_keep_a_log_are_refused() {
     let more = config.replace("\"num_replicas\":1", "\"num_replicas\":3");
     ask_surely(port, &format!("$JS.API.STREAM.UPDATE.{STREAM}"), &more);
     log.append_surely("m");
+    // One that is set up otherwise while it is used takes nothing, once that was noticed.
+    let forgetful = more.replace("\"max_msgs\":-1", "\"max_msgs\":-1,\"max_age\":3600000000000");
+    ask_surely(port, &format!("$JS.API.STREAM.UPDATE.{STREAM}"), &forgetful);
+    let told = "forgets messages by their age";
+    wait_until("a reader notices", || {
+        log.read_from(LogPosition(1));
+        matches!(log.message(), Err(LogError::Unavailable { reason }) if reason.contains(told))
+    });
+    refuses(&mut log, told);
+    ask_surely(port, &format!("$JS.API.STREAM.UPDATE.{STREAM}"), &more);
+    log.append_surely("m");
     drop((log, servers));
 
     let one = ServerOptions { count: 1, ..THREE };

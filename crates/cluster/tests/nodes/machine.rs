@@ -3,6 +3,7 @@
 use crate::fuse::Fuse;
 use crate::node_log::NodeLog;
 use crate::script::{NODE, SALT, Script, first_state, partitions};
+use crate::simulation::trace::Trace;
 use crate::toy_partition::{SharedToyFile, ToyPartition, ToySync};
 use evergraph_cluster::log::memory::{LogFaults, MemoryLog, MemoryLogClient};
 use evergraph_cluster::log::packer::PackerLimits;
@@ -23,12 +24,15 @@ use evergraph_cluster::record_id::{Author, NodeId};
 use evergraph_cluster::seeded::{OneIn, SeededChance};
 use evergraph_graph::id::PartitionId;
 use evergraph_graph::partition::OwnGroups;
+use evergraph_storage::io::directory::Directory as _;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory};
 use evergraph_storage::io::random::SplitMix64;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
+use std::mem::discriminant;
+use std::ops::AddAssign;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -94,6 +98,19 @@ pub struct Outcome {
     pub checkpoints: usize,
     /// Checkpoints that failed without a crash.
     pub failures: usize,
+    /// Messages of the log, what the node did with them, and its files after each crash.
+    pub trace: Trace,
+}
+
+impl AddAssign for Outcome {
+    fn add_assign(&mut self, other: Self) {
+        self.crashes += other.crashes;
+        self.steps += other.steps;
+        self.stalls += other.stalls;
+        self.checkpoints += other.checkpoints;
+        self.failures += other.failures;
+        self.trace += other.trace;
+    }
 }
 
 /// A log, and a node that reads it.
@@ -283,6 +300,9 @@ impl Machine {
                 self.append(bytes);
             }
             let events = self.read_all(&mut node).map_err(|error| error.to_string())?;
+            let taken = (life.fuse.taken(), self.now, bytes);
+            outcome.trace.add(&taken);
+            events.iter().for_each(|event| trace_event(event, &mut outcome.trace));
             let is_stall =
                 |event: &&NodeEvent| matches!(event, NodeEvent::Partition(PartitionEvent::Stalled { .. }));
             outcome.stalls += events.iter().filter(is_stall).count();
@@ -296,6 +316,7 @@ impl Machine {
             if life.has_crashed || life.fuse.has_blown() {
                 outcome.crashes += 1;
                 self.cut_power();
+                self.trace_files(&mut outcome.trace);
                 life = Life::new(plan.next());
                 node = self.start(&life.fuse)?;
             } else {
@@ -306,6 +327,15 @@ impl Machine {
         life.fuse.mend();
         self.compare(node, script)?;
         Ok(outcome)
+    }
+
+    /// What is on the node's disks goes into the trace.
+    fn trace_files(&self, trace: &mut Trace) {
+        for name in self.directory.list().unwrap() {
+            let bytes = self.directory.read_all(&name, u64::MAX).unwrap();
+            trace.add(&(name, bytes));
+        }
+        self.files.values().for_each(|file| trace.add(&file.borrow().history()));
     }
 
     /// Takes the next step of a checkpoint, unless the power has failed.
@@ -338,6 +368,7 @@ impl Machine {
         };
         let error = match stepped {
             Ok(under_way) => {
+                outcome.trace.add(&discriminant(&under_way));
                 life.under_way = under_way;
                 return Ok(());
             }
@@ -394,6 +425,14 @@ impl Life {
             _ => None,
         };
         Self { crash, fuse, disk_fails_at, under_way: UnderWay::Nothing, has_crashed: false }
+    }
+}
+
+/// What a node did goes into the trace.
+fn trace_event(event: &NodeEvent, trace: &mut Trace) {
+    match event {
+        NodeEvent::Applied(applied) => trace.note(format_args!("{:?} {:?}", applied.seen, applied.records)),
+        other => trace.note(format_args!("{other:?}")),
     }
 }
 

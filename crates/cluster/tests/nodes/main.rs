@@ -20,6 +20,9 @@ mod machine;
 mod node_log;
 mod restored_log;
 mod script;
+#[path = "../simulation/mod.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod simulation;
 mod store_errors;
 mod toy_partition;
 
@@ -41,6 +44,8 @@ use evergraph_graph::id::{LabelId, PartitionId};
 use fuse::Fuse;
 use machine::{CHANGES_OF_A_CHECKPOINT, Crash, Machine, Outcome, ToyNode, own, random, spread};
 use script::{NODE, Script};
+use simulation::seeds::Seeds;
+use simulation::trace::assert_repeats;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -78,24 +83,31 @@ fn a_node_that_crashes_at_any_step_has_what_follows_from_the_log() {
     }
 }
 
+/// A script of a seed, and a node that crashes up to five times while it applies that.
+fn crashes_again_and_again(seed: u64) -> Result<Outcome, String> {
+    let mut chance = SeededChance::new(seed);
+    let script = Script::new(seed, 20 + chance.below(30) as usize);
+    let crash = |_| match chance.happens(OneIn(3)) {
+        true => Crash::OnDisk(1 + chance.below(20)),
+        false => Crash::InPartition(chance.below(80)),
+    };
+    let plan: Vec<_> = (0..5).map(crash).collect();
+    Machine::new(seed).run(&script, &plan, random)
+}
+
 #[test]
 fn so_has_one_that_crashes_again_and_again() {
-    let (mut crashed, mut checkpoints) = (0, 0);
-    for seed in 0..60 {
-        let mut chance = SeededChance::new(seed);
-        let script = Script::new(seed, 20 + chance.below(30) as usize);
-        let plan: Vec<_> = (0..5)
-            .map(|_| match chance.happens(OneIn(3)) {
-                true => Crash::OnDisk(1 + chance.below(20)),
-                false => Crash::InPartition(chance.below(80)),
-            })
-            .collect();
-        let run = Machine::new(seed).run(&script, &plan, random);
-        let outcome = run.unwrap_or_else(|wrong| panic!("seed {seed}: {wrong}"));
-        crashed += outcome.crashes;
-        checkpoints += outcome.checkpoints;
+    let seeds = Seeds::of_environment(200);
+    let outcome = seeds.play(crashes_again_and_again);
+    println!("{seeds:?}: {outcome:?}");
+    if seeds.are_many() {
+        assert!(outcome.crashes > 200 && outcome.checkpoints > 1000, "{outcome:?}");
     }
-    assert!(crashed > 60 && checkpoints > 300, "{crashed} crashes, {checkpoints} checkpoints");
+}
+
+#[test]
+fn what_a_seed_does_to_a_node_it_does_again() {
+    assert_repeats(|seed| crashes_again_and_again(seed).unwrap().trace);
 }
 
 #[test]

@@ -125,18 +125,21 @@ impl Node {
             return Ok(());
         }
         while let Some(answer) = self.client.next_answer() {
+            tally.trace.note(format_args!("{answer:?}"));
             self.answered(now, answer, model, tally)?;
         }
         loop {
             match self.reader.read(now, self.certifier.digests(), &mut self.client) {
                 Ok(None) => break,
                 Ok(Some(ReadEvent::Message(read))) => self.apply(read, tally),
-                Ok(Some(ReadEvent::Alarm(_))) => {
+                Ok(Some(ReadEvent::Alarm(alarm))) => {
+                    tally.trace.note(format_args!("{alarm:?}"));
                     tally.alarms += 1;
                     // Whoever made the claim learns which log there is.
                     self.push(1, 0, now, model, tally);
                 }
                 Err(error) => {
+                    tally.trace.note(format_args!("{error:?}"));
                     self.stopped = Some(error);
                     self.say_what_was_read(model);
                     return Ok(());
@@ -144,6 +147,7 @@ impl Node {
             }
         }
         while let Some(due) = self.packer.next_append(now, &self.certifier.seen()) {
+            tally.trace.add(&due.message);
             self.client.append(due.id, due.message);
             self.under_way += 1;
         }
@@ -201,6 +205,7 @@ impl Node {
 
     fn apply(&mut self, read: ReadMessage, tally: &mut Tally) {
         let ReadMessage { position, message, bytes } = read;
+        tally.trace.add(&(position.0, &bytes));
         self.packer.arrived(&message);
         let mut new = Vec::new();
         for decided in self.certifier.apply(position, message, &bytes) {

@@ -1,7 +1,10 @@
 //! Tally: how often something happened.
 
+use crate::simulation::trace::Trace;
+use std::ops::AddAssign;
+
 /// Counts of a script, or of several.
-#[derive(Default, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 pub struct Tally {
     /// Records that the log said it had.
     pub acknowledged: u64,
@@ -25,10 +28,12 @@ pub struct Tally {
     pub stopped: u64,
     /// Nodes that did not.
     pub ran_on: u64,
+    /// Steps, appends, answers, and what nodes applied.
+    pub trace: Trace,
 }
 
-impl Tally {
-    pub fn add(&mut self, other: &Self) {
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
         self.acknowledged += other.acknowledged;
         self.unknown += other.unknown;
         self.refused += other.refused;
@@ -40,5 +45,6 @@ impl Tally {
         self.losses += other.losses;
         self.stopped += other.stopped;
         self.ran_on += other.ran_on;
+        self.trace += other.trace;
     }
 }

@@ -68,6 +68,7 @@ impl World {
     pub fn play(mut self, steps: &[Step]) -> Result<Tally, String> {
         self.may_trim = !steps.iter().any(|step| matches!(step, Step::Lose { .. } | Step::Restore));
         for step in steps {
+            self.tally.trace.note(format_args!("{step:?}"));
             self.take(*step)?;
         }
         self.log.set_faults(LogFaults::default());

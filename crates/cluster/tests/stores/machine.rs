@@ -8,6 +8,7 @@
 
 use crate::script::{PERSON, SALT, Script, WEIGHT, WEIGHTS, first_state, partitions};
 use crate::shown::Shown;
+use crate::simulation::trace::Trace;
 use evergraph_cluster::digest::{SeenLog, take_seen};
 use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::node::apply::Applier;
@@ -58,6 +59,8 @@ pub struct Tally {
     pub compared: u32,
     pub refused: u32,
     pub store_checkpoints: u64,
+    /// Messages, how often each disk had changed after them, and the files after each power cut.
+    pub trace: Trace,
 }
 
 /// How a life of the node ended, if nothing was wrong.
@@ -84,6 +87,10 @@ pub struct Machine<'a> {
 }
 
 impl Disks {
+    fn all(&self) -> impl Iterator<Item = &FailingDirectory> {
+        self.stores.values().chain([&self.node])
+    }
+
     fn have_failed(&self) -> bool {
         self.planned.as_ref().is_some_and(|(disk, nth)| disk.changes_count() >= *nth)
     }
@@ -176,6 +183,17 @@ impl<'a> Machine<'a> {
         for store in self.stores.values_mut() {
             *store = crash(store);
         }
+        self.trace_files();
+    }
+
+    /// What is on all disks goes into the trace.
+    fn trace_files(&mut self) {
+        for disk in self.stores.values().chain([&self.node]) {
+            for name in disk.list().unwrap() {
+                let bytes = disk.read_all(&name, u64::MAX).unwrap();
+                self.tally.trace.add(&(name, bytes));
+            }
+        }
     }
 
     /// Starts the node from its checkpoint.
@@ -226,6 +244,8 @@ impl<'a> Machine<'a> {
             for own in partitions() {
                 self.look_after(node, own)?;
             }
+            let changes: Vec<u64> = disks.all().map(FailingDirectory::changes_count).collect();
+            self.tally.trace.add(&(next.0, changes));
             sound(node)?;
             if self.chance.happens(OneIn(3)) {
                 let checkpoint = match begun.take() {

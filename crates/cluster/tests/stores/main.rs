@@ -16,30 +16,32 @@ mod script;
 #[path = "../../../memory_engine/tests/partitions/shown.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod shown;
+#[path = "../simulation/mod.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod simulation;
 
 use crate::machine::{Machine, Tally};
 use crate::script::Script;
+use crate::simulation::seeds::Seeds;
+use crate::simulation::trace::assert_repeats;
 use evergraph_cluster::planted::{Bug, with};
+use std::ops::AddAssign;
 
 /// Messages of a script.
 const MESSAGES: usize = 45;
 /// Lives in which a disk fails, at most.
 const FAULTS: usize = 5;
 
-/// Runs one seed: what happened, or what is wrong.
-fn run(seed: u64) -> Result<(Tally, script::Tally), String> {
-    let script = Script::new(seed, MESSAGES);
-    let mut machine = Machine::new(seed, &script);
-    let faults = (0..FAULTS).map(|_| machine.any_fault()).collect();
-    machine.run(faults).map_err(|wrong| format!("seed {seed}: {wrong}"))?;
-    Ok((machine.tally, script.tally))
+/// What happened on a machine, and in its script.
+#[derive(Clone, Copy, Default)]
+struct Played {
+    tally: Tally,
+    script: script::Tally,
 }
 
-#[test]
-fn partitions_in_stores_show_what_follows_from_the_log_whatever_fails() {
-    let (mut tally, mut scripts) = (Tally::default(), script::Tally::default());
-    for seed in 0..40 {
-        let (of_seed, of_script) = run(seed).unwrap();
+impl AddAssign for Played {
+    fn add_assign(&mut self, other: Self) {
+        let (tally, of_seed) = (&mut self.tally, other.tally);
         tally.disk_failures += of_seed.disk_failures;
         tally.cuts += of_seed.cuts;
         tally.ahead += of_seed.ahead;
@@ -47,17 +49,42 @@ fn partitions_in_stores_show_what_follows_from_the_log_whatever_fails() {
         tally.compared += of_seed.compared;
         tally.refused += of_seed.refused;
         tally.store_checkpoints += of_seed.store_checkpoints;
-        scripts.commits += of_script.commits;
-        scripts.refused += of_script.refused;
-        scripts.doubles += of_script.doubles;
-        scripts.divided_edges += of_script.divided_edges;
-        scripts.deleted_vertices += of_script.deleted_vertices;
+        tally.trace += of_seed.trace;
+        let (script, of_seed) = (&mut self.script, other.script);
+        script.commits += of_seed.commits;
+        script.refused += of_seed.refused;
+        script.doubles += of_seed.doubles;
+        script.divided_edges += of_seed.divided_edges;
+        script.deleted_vertices += of_seed.deleted_vertices;
     }
-    let happened = tally.disk_failures > 30 && tally.cuts > 10 && tally.ahead > 20 && tally.begun > 0;
-    assert!(happened && tally.refused > 20 && tally.store_checkpoints > 10, "{tally:?}");
-    assert!(tally.compared > 5000, "{tally:?}");
-    let written = scripts.commits > 500 && scripts.refused > 20 && scripts.doubles > 20;
-    assert!(written && scripts.divided_edges > 50 && scripts.deleted_vertices > 20, "{scripts:?}");
+}
+
+/// Runs one seed: what happened, or what is wrong.
+fn run(seed: u64) -> Result<Played, String> {
+    let script = Script::new(seed, MESSAGES);
+    let mut machine = Machine::new(seed, &script);
+    let faults = (0..FAULTS).map(|_| machine.any_fault()).collect();
+    machine.run(faults)?;
+    Ok(Played { tally: machine.tally, script: script.tally })
+}
+
+#[test]
+fn partitions_in_stores_show_what_follows_from_the_log_whatever_fails() {
+    let seeds = Seeds::of_environment(200);
+    let Played { tally, script } = seeds.play(run);
+    println!("{seeds:?}: {tally:?}, {script:?}");
+    if seeds.are_many() {
+        let happened = tally.disk_failures > 120 && tally.cuts > 40 && tally.ahead > 80 && tally.begun > 0;
+        assert!(happened && tally.refused > 80 && tally.store_checkpoints > 40, "{tally:?}");
+        assert!(tally.compared > 20_000, "{tally:?}");
+        let written = script.commits > 2000 && script.refused > 80 && script.doubles > 80;
+        assert!(written && script.divided_edges > 200 && script.deleted_vertices > 80, "{script:?}");
+    }
+}
+
+#[test]
+fn a_seed_does_the_same_to_all_disks_again() {
+    assert_repeats(|seed| run(seed).unwrap().tally.trace);
 }
 
 #[test]

@@ -1,11 +1,23 @@
-//! Clusters: a database whose graph lies on three nodes, in memory, does what any database does, or says what it does not.
+//! Clusters: a database whose graph lies on three nodes, in memory, does what any database does, or says what it does not; databases by
+//! the paths of nodes, on a real etcd.
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
 #[path = "../../../../tests/src/cluster/mod.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod cluster;
+#[path = "../../../../tests/src/etcd.rs"]
+mod etcd;
+#[path = "../../../../tests/src/free_ports.rs"]
+mod free_ports;
+#[path = "../../../../tests/src/guarded_process.rs"]
+mod guarded_process;
+#[path = "../../../../tests/src/one_etcd.rs"]
+mod one_etcd;
+mod paths;
 mod ranges;
 mod refusals;
+#[path = "../../../../tests/src/skips.rs"]
+mod skips;
 
 use crate::cluster::databases::{Databases, travelling};
 use crate::cluster::nodes::{ClusterSetup, PATIENCE, waiting};

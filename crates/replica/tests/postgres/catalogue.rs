@@ -209,6 +209,16 @@ fn a_table_that_is_dropped_while_the_catalogue_is_read_is_there_as_a_whole() {
 
 /// The catalogue of `database`, whose reader sends nothing that contains `query` until `statements` were run.
 fn read_behind(database: &TestDatabase, query: &str, statements: &str) -> SourceResult<Catalogue> {
+    read_behind_as(database, None, query, statements)
+}
+
+/// The same, by a reader who takes the server for one of another `version`, of as many digits.
+fn read_behind_as(
+    database: &TestDatabase,
+    version: Option<&str>,
+    query: &str,
+    statements: &str,
+) -> SourceResult<Catalogue> {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (settings, port) = (database.settings(), listener.local_addr().unwrap().port());
     let mut server = TcpStream::connect(("127.0.0.1", settings.port)).unwrap();
@@ -217,7 +227,12 @@ fn read_behind(database: &TestDatabase, query: &str, statements: &str) -> Source
         let reader = scope.spawn(move || PostgresSource::new(between, CancelFlag::default()).catalogue());
         let (mut client, _) = listener.accept().unwrap();
         let (mut answers, mut to_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
-        scope.spawn(move || io::copy(&mut answers, &mut to_client));
+        scope.spawn(move || {
+            if let Some(version) = version {
+                to_client.write_all(&greeting_of(&mut answers, version)).unwrap();
+            }
+            io::copy(&mut answers, &mut to_client)
+        });
         let (mut bytes, mut has_run) = (vec![0; 1 << 16], false);
         // A query is one write of the reader's, who waits for its answer before the next one.
         while let Ok(count @ 1..) = client.read(&mut bytes) {
@@ -230,6 +245,40 @@ fn read_behind(database: &TestDatabase, query: &str, statements: &str) -> Source
         assert!(has_run, "nobody sent {query}");
         reader.join().unwrap()
     })
+}
+
+/// What a server says until it has told its version, with `version` in the place of the first digits of that.
+fn greeting_of(answers: &mut TcpStream, version: &str) -> Vec<u8> {
+    const NAME: &[u8] = b"server_version\0";
+    let (mut greeting, mut byte) = (Vec::new(), [0]);
+    while !greeting.ends_with(NAME) {
+        answers.read_exact(&mut byte).unwrap();
+        greeting.push(byte[0]);
+    }
+    answers.read_exact(&mut vec![0; version.len()]).unwrap();
+    greeting.extend_from_slice(version.as_bytes());
+    greeting
+}
+
+/// Version 14 says no columns, so they were looked up by the table's name, which another table may have by then.
+#[test]
+fn a_table_that_is_renamed_while_the_catalogue_of_an_older_server_is_read_keeps_its_columns() {
+    let Some(server) = TestServer::shared() else { return };
+    for statements in [
+        "ALTER TABLE t RENAME TO moved",
+        "CREATE SCHEMA elsewhere; ALTER TABLE t SET SCHEMA elsewhere",
+        "ALTER TABLE t RENAME TO moved; ALTER TABLE other RENAME TO t",
+    ] {
+        let database = server.database();
+        database.run(
+            "CREATE TABLE t (id int PRIMARY KEY, name text); CREATE TABLE other (id int PRIMARY KEY, secret text); \
+             CREATE PUBLICATION p FOR TABLE t",
+        );
+        // The snapshot of the transaction is older than this query.
+        let catalogue = read_behind_as(&database, Some("14"), "FROM pg_constraint", statements).unwrap();
+        let [table] = &catalogue.publication("p").unwrap().tables[..] else { panic!("{statements}") };
+        assert_eq!((&*table.table, names(&table.columns)), ("t", vec!["id", "name"]), "{statements}");
+    }
 }
 
 #[test]

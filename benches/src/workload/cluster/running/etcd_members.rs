@@ -5,22 +5,17 @@ use crate::free_ports::free_ports;
 use crate::guarded_process::GuardedProcess;
 use crate::process::resident_bytes;
 use crate::workload::cluster::running::http;
+use crate::workload::cluster::running::ready::wait;
 use evergraph_cluster::running::etcd_access::EtcdAccess;
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::error::Result;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
 
 /// How many there are.
 pub const MEMBERS: usize = 3;
 /// As in `docs/guide/cluster.md`.
 const SETTINGS: [&str; 4] =
     ["--snapshot-count=2000", "--quota-backend-bytes=8589934592", "--logger=zap", "--log-outputs=stderr"];
-/// How long they may take until one leads.
-const READY_TIME: Duration = Duration::from_secs(30);
-/// How often readiness is looked for.
-const READY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Members of etcd; they end when this is dropped.
 pub struct EtcdMembers {
@@ -109,25 +104,20 @@ impl EtcdMembers {
 
     /// Waits until all members that run have the same leader. Which one leads.
     fn wait_for_leader(&self) -> Result<usize> {
-        let began = Instant::now();
-        loop {
-            let metrics: Vec<Option<String>> =
-                self.members.iter().map(|member| http::get(member.port, "/metrics")).collect();
-            let says = |at: usize, what: &str| {
-                metrics[at].as_ref().is_some_and(|text| text.lines().any(|line| line == what))
-            };
-            let runs = |at: &usize| self.members[*at].running.is_some();
-            let follow = (0..MEMBERS).filter(runs).all(|at| says(at, "etcd_server_has_leader 1"));
-            let leader = (0..MEMBERS).filter(runs).find(|at| says(*at, "etcd_server_is_leader 1"));
-            if let (true, Some(leader)) = (follow, leader) {
-                return Ok(leader);
-            }
-            if began.elapsed() > READY_TIME {
-                let log = self.members[0].data.with_extension("log");
-                let text = format!("no member of etcd leads after {READY_TIME:?}: see {}", log.display());
-                return Err(Error::new(ErrorKind::Io, text));
-            }
-            thread::sleep(READY_INTERVAL);
-        }
+        let log = self.members[0].data.with_extension("log");
+        wait(&format!("no member of etcd leads: see {}", log.display()), || self.leader())
+    }
+
+    /// Which member leads, if all that run follow one.
+    fn leader(&self) -> Option<usize> {
+        let metrics: Vec<Option<String>> =
+            self.members.iter().map(|member| http::get(member.port, "/metrics")).collect();
+        let says = |at: usize, what: &str| {
+            metrics[at].as_ref().is_some_and(|text| text.lines().any(|line| line == what))
+        };
+        let runs = |at: &usize| self.members[*at].running.is_some();
+        let follow = (0..MEMBERS).filter(runs).all(|at| says(at, "etcd_server_has_leader 1"));
+        let leader = (0..MEMBERS).filter(runs).find(|at| says(*at, "etcd_server_is_leader 1"));
+        leader.filter(|_| follow)
     }
 }

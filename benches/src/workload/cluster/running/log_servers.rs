@@ -38,8 +38,7 @@ impl LogServers {
         })
     }
 
-    /// How a log of theirs is reached, number `first` before the others, by whom whose requests take no longer than `time_limit`; the
-    /// log's default if there is none.
+    /// Access to a log on these servers, server `first` first. `time_limit` bounds each request; `None` is the log's default.
     ///
     /// # Errors
     /// None: they are where they were started.
@@ -58,18 +57,18 @@ impl LogServers {
         })
     }
 
-    /// What people call the engine.
+    /// Of which engine they are.
     #[must_use]
-    pub fn engine(&self) -> &'static str {
+    pub fn engine(&self) -> LogEngine {
         match self {
-            Self::Etcd(_) => "etcd",
-            Self::Nats(_) => "NATS",
+            Self::Etcd(_) => LogEngine::Etcd,
+            Self::Nats(_) => LogEngine::Nats,
         }
     }
 
-    /// What there is of it.
+    /// The servers, for people.
     #[must_use]
-    pub fn described(&self) -> &'static str {
+    pub fn description(&self) -> &'static str {
         match self {
             Self::Etcd(_) => "three members of etcd",
             Self::Nats(_) => "three servers of NATS",
@@ -90,13 +89,13 @@ impl LogServers {
     pub fn title(&self, title: &str) -> String {
         match self {
             Self::Etcd(_) => title.to_owned(),
-            Self::Nats(_) => format!("{title}, on NATS"),
+            Self::Nats(_) => format!("{title}, on {}", self.engine().name()),
         }
     }
 
-    /// So many times as long as others is a run that a server is lost in: longer than an election takes.
+    /// How many times longer a run with a loss is: longer than an election takes.
     #[must_use]
-    pub fn loss_runs(&self) -> u32 {
+    pub fn loss_run_factor(&self) -> u32 {
         match self {
             Self::Etcd(_) => 3,
             Self::Nats(_) => 6,

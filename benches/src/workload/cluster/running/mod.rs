@@ -4,14 +4,17 @@
 //! log_servers    what keeps logs: either of the next two
 //! etcd_members   three members on this machine, one of which leads
 //! nats_servers   three servers on this machine, one of which leads a stream
+//! ready          waits for such servers
 //! site           folders and addresses of a cluster's nodes
 //! own_append     what an append costs clients of the log's servers, without any cluster
 //! streams        clients of a database: one after the other each does one thing, and notes how long it took
 //! node_service   a node as a process of its own, which is told what to do
 //! node_process   the same, as the harness sees it
 //! open_nodes     nodes in the process of the harness
+//! current_status how a node is now
 //! ```
 
+mod current_status;
 pub mod etcd_members;
 pub mod log_servers;
 pub mod nats_servers;
@@ -19,6 +22,7 @@ pub mod node_process;
 pub mod node_service;
 pub mod open_nodes;
 pub mod own_append;
+mod ready;
 pub mod site;
 pub mod streams;
 

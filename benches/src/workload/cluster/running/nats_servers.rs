@@ -4,6 +4,7 @@ use crate::free_ports::free_ports;
 use crate::guarded_process::GuardedProcess;
 use crate::nats::{self, ServerPorts};
 use crate::process::resident_bytes;
+use crate::workload::cluster::running::ready::wait;
 use evergraph_cluster::log::nats::options::NatsSync;
 use evergraph_cluster::running::nats_access::NatsAccess;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -12,17 +13,11 @@ use serde_json::Value;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
 
 /// How many there are.
 const SERVERS: usize = 3;
 /// As in `docs/guide/cluster.md`, with as much room as etcd has.
 const JETSTREAM: &str = "sync_interval: always, max_file_store: 8GB, max_memory_store: 256MB";
-/// How long they may take until they serve, or one of them leads a stream.
-const READY_TIME: Duration = Duration::from_secs(60);
-/// How often readiness is looked for.
-const READY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Servers of NATS; they end when this is dropped.
 pub struct NatsServers {
@@ -136,20 +131,6 @@ fn leader_in(about: &str, stream: &str) -> Option<usize> {
     let mut streams = accounts.iter().filter_map(|account| account["stream_detail"].as_array()).flatten();
     let found = streams.find(|found| found["name"] == stream)?;
     found["cluster"]["leader"].as_str()?.strip_prefix('m')?.parse().ok()
-}
-
-/// Waits for what is looked for.
-fn wait<T>(otherwise: &str, look: impl Fn() -> Option<T>) -> Result<T> {
-    let began = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return Ok(found);
-        }
-        if began.elapsed() > READY_TIME {
-            return Err(Error::new(ErrorKind::Io, format!("{otherwise}, after {READY_TIME:?}")));
-        }
-        thread::sleep(READY_INTERVAL);
-    }
 }
 
 #[cfg(test)]

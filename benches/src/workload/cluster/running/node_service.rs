@@ -1,6 +1,7 @@
 //! Node service: a node of a cluster as a process of its own, which does what a harness asks for by lines.
 
 use crate::line_process::Requests;
+use crate::workload::cluster::running::current_status::current_status;
 use crate::workload::cluster::running::streams::{self, StreamPlan};
 use evergraph::cluster::node_options;
 use evergraph::{Database, Options, VertexId};
@@ -115,7 +116,7 @@ impl OpenNode {
     }
 
     fn state(&self) -> Result<NodeState> {
-        let status = self.node()?.status().node;
+        let status = current_status(self.node()?)?;
         let (log, records) = (status.log, status.records);
         Ok(NodeState {
             applied: log.applied.position.0,

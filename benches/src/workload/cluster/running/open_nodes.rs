@@ -1,9 +1,11 @@
 //! Open nodes: a cluster whose nodes all run in the process of the harness, on TCP with TLS, with their log on etcd or NATS.
 
+use crate::workload::cluster::running::current_status::current_status;
 use crate::workload::cluster::running::log_servers::LogServers;
 use crate::workload::cluster::running::site::{Site, SitePlan};
 use evergraph::cluster::node_options;
 use evergraph::{Database, Options};
+use evergraph_cluster::node::node_status::NodeStatus;
 use evergraph_cluster::running::cluster_node::{ClusterNode, ClusterNodeOptions};
 use evergraph_cluster::transaction::coordinator::CoordinatorOptions;
 use evergraph_cluster::transaction::submission::AheadCheck;
@@ -48,26 +50,29 @@ impl OpenNodes {
         Self::open(self.site, ahead)
     }
 
-    /// Transactions of these nodes that the log has refused since they were opened.
+    /// Transactions of these nodes that the log has refused since they were opened: since something that they checked had changed, and
+    /// for any other reason, such as their age.
     ///
     /// # Errors
-    /// `invalid` if a database has no node.
-    pub fn refused_by_log(&self) -> Result<u64> {
-        let refused = (0..self.databases.len()).map(|number| {
-            let records = self.node(number)?.status().node.own_records;
-            Ok(records.conflicts + records.too_old + records.incomplete + records.malformed)
-        });
-        refused.sum()
+    /// `invalid` if a database has no node; `io` if one does not say in time how it is.
+    pub fn refused_by_log(&self) -> Result<[u64; 2]> {
+        let mut all = [0; 2];
+        for number in 0..self.databases.len() {
+            let records = self.status(number)?.own_records;
+            all[0] += records.conflicts;
+            all[1] += records.too_old + records.other_log + records.incomplete + records.malformed;
+        }
+        Ok(all)
     }
 
     /// What these nodes have sent each other since they were opened, but for heartbeats.
     ///
     /// # Errors
-    /// `invalid` if a database has no node.
+    /// `invalid` if a database has no node; `io` if one does not say in time how it is.
     pub fn sent(&self) -> Result<FrameTotal> {
         let mut all = FrameTotal::default();
         for number in 0..self.databases.len() {
-            let sent = self.node(number)?.status().node.peers.sent;
+            let sent = self.status(number)?.peers.sent;
             for (_, total) in sent.by_kind().into_iter().filter(|(kind, _)| *kind != "heartbeat") {
                 all.frames += total.frames;
                 all.bytes += total.bytes;
@@ -79,14 +84,14 @@ impl OpenNodes {
     /// Edges of adjacency lists that stages of queries have read on each of these nodes since they were opened.
     ///
     /// # Errors
-    /// `invalid` if a database has no node.
+    /// `invalid` if a database has no node; `io` if one does not say in time how it is.
     pub fn edges_read(&self) -> Result<Vec<u64>> {
-        let read = |number| Ok(self.node(number)?.status().node.peers.travelled.edges_read);
+        let read = |number| Ok(self.status(number)?.peers.travelled.edges_read);
         (0..self.databases.len()).map(read).collect()
     }
 
-    fn node(&self, number: usize) -> Result<&ClusterNode> {
+    fn status(&self, number: usize) -> Result<NodeStatus> {
         let missing = || Error::invalid("a database of a cluster runs no node");
-        self.databases[number].cluster_node().ok_or_else(missing)
+        current_status(self.databases[number].cluster_node().ok_or_else(missing)?)
     }
 }

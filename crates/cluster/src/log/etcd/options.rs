@@ -39,7 +39,7 @@ pub struct EtcdOptions {
     /// role `root`. Endpoints have TLS then, or are this machine's: see [`EtcdLogin::cleartext`].
     pub login: Option<EtcdLogin>,
     /// How long a request may take, and how long the member that a stream reads from may be silent; 3 seconds by default. An
-    /// append goes out again after an eighth of it, so a log that takes so long for one needs more.
+    /// append goes out again after an eighth of it, but not before 250 ms, so a log that takes so long for one needs more.
     pub time_limit: Duration,
 }
 

@@ -44,7 +44,10 @@ pub(super) struct Requests {
 }
 
 /// How often an append without an answer goes out, about, in the time limit of a request.
-const APPENDS_PER_LIMIT: u32 = 8;
+const APPEND_ATTEMPTS_PER_LIMIT: u32 = 8;
+
+/// A shorter attempt would put each message twice into the log of a busy disk.
+const APPEND_ATTEMPT_LIMIT_MIN: Duration = Duration::from_millis(250);
 
 /// When a request ends without an answer, and how long it had.
 #[derive(Clone, Copy)]
@@ -52,12 +55,12 @@ struct Deadline {
     at: Instant,
     limit: Duration,
     /// How long a member may take to answer, once the question goes out.
-    patience: Duration,
+    attempt_limit: Duration,
 }
 
 impl Deadline {
     fn within(limit: Duration) -> Self {
-        Self { at: Instant::now() + limit, limit, patience: limit }
+        Self { at: Instant::now() + limit, limit, attempt_limit: limit }
     }
 }
 
@@ -152,11 +155,11 @@ impl Requests {
         Deadline::within(self.cluster.time_limit())
     }
 
-    /// As long, and less patient with a member: an append may go out again as it is, and what a leader took and did not commit is
-    /// never answered. Until the members have noticed that it is gone, a second or two, what they hand on to it is lost as well.
+    /// As long, in shorter attempts: an append may go out again as it is, and what a leader took and did not commit is never
+    /// answered. Until the members have noticed that it is gone, a second or two, what they hand on to it is lost as well.
     fn append_deadline(&self) -> Deadline {
         let deadline = self.deadline();
-        Deadline { patience: deadline.limit / APPENDS_PER_LIMIT, ..deadline }
+        Deadline { attempt_limit: append_attempt_limit(deadline.limit), ..deadline }
     }
 
     /// Asks by the present connection, and again by others while the question did not go out.
@@ -170,7 +173,7 @@ impl Requests {
         Q: Message + Clone + 'static,
         A: Message + Default + 'static,
     {
-        let Deadline { at, limit, patience } = deadline;
+        let Deadline { at, limit, attempt_limit } = deadline;
         let mut last = CallFailure::not_sent(format!("no member could be reached within {limit:?}"));
         for _ in 0..CONNECTIONS_MAX {
             let connection = match timeout_at(at, self.channel.connection()).await {
@@ -178,12 +181,12 @@ impl Requests {
                 Ok(Err(reason)) => return Err(CallFailure::not_sent(reason)),
                 Err(_) => return Err(last),
             };
-            let ends_at = at.min(Instant::now() + patience);
-            let answer = timeout_at(ends_at, connection.call(method, question.clone(), patience)).await;
+            let ends_at = at.min(Instant::now() + attempt_limit);
+            let answer = timeout_at(ends_at, connection.call(method, question.clone(), attempt_limit)).await;
             let failure = match answer {
                 Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(status)) => CallFailure::of(&status),
-                Err(_) => CallFailure::unknown(format!("no answer within {patience:?}")),
+                Err(_) => CallFailure::unknown(format!("no answer within {attempt_limit:?}")),
             };
             if failure.is_of_connection() {
                 connection.abandon();
@@ -195,6 +198,11 @@ impl Requests {
         }
         Err(last)
     }
+}
+
+/// How long a member may take for an append, where a request may take `limit`.
+fn append_attempt_limit(limit: Duration) -> Duration {
+    (limit / APPEND_ATTEMPTS_PER_LIMIT).max(APPEND_ATTEMPT_LIMIT_MIN).min(limit)
 }
 
 /// Asks for the newest version of the key, without its value, as the cluster agrees on it.
@@ -243,8 +251,16 @@ mod tests {
         };
         let requests = Requests::new(Arc::new(EtcdCluster::new(options).unwrap()));
         let (append, other) = (requests.append_deadline(), requests.deadline());
-        assert_eq!([append.patience, other.patience], [Duration::from_millis(375), Duration::from_secs(3)]);
+        let limits = [append.attempt_limit, other.attempt_limit];
+        assert_eq!(limits, [Duration::from_millis(375), Duration::from_secs(3)]);
         assert_eq!(append.limit, other.limit, "a connection may take as long");
+    }
+
+    #[test]
+    fn a_short_time_limit_leaves_a_busy_disk_the_time_for_an_append() {
+        let ms = Duration::from_millis;
+        let limits = [ms(100), ms(500), ms(2000), ms(4000), ms(60_000)].map(append_attempt_limit);
+        assert_eq!(limits, [ms(100), ms(250), ms(250), ms(500), ms(7500)]);
     }
 
     #[test]

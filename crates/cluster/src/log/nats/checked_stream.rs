@@ -16,19 +16,20 @@ pub(super) async fn checked_stream(
     cluster: &NatsCluster,
     connection: &Connection,
 ) -> Result<StreamInfo, String> {
-    let name = cluster.name();
+    let (name, look) = (cluster.name(), cluster.begin_look());
     let info = match ask(cluster, connection).await {
         Err(CallFailure::Refused(error)) if error.err_code == STREAM_NOT_FOUND => {
             if cluster.is_known() {
-                cluster.stream_is_gone();
+                cluster.refuse_stream();
                 return Err(format!("the stream {name} is gone, with the messages that it had"));
             }
             make(cluster, connection).await?
         }
         found => found.map_err(|failure| format!("ask for the stream {name}: {}", failure.reason()))?,
     };
-    stream_settings::check(&info)?;
-    cluster.check_identity(&info)?;
+    // Whoever makes the stream anew may have made it otherwise.
+    stream_settings::check(&info).inspect_err(|_| cluster.refuse_stream())?;
+    cluster.check_identity(look, &info)?;
     cluster.check_sync(info.cluster.as_ref()).await?;
     Ok(info)
 }

@@ -6,8 +6,9 @@
 //!                              ──> 408                          the pull is over: another one
 //! ```
 //!
-//! It lies in the memory of one server, and ends with it: it never goes on elsewhere by itself. One that nobody asks any more
-//! ends after a while.
+//! It lies in the memory of one server, often another one than that of the connection, and ends with it: it never goes on elsewhere by
+//! itself. Then nothing comes any more while the connection lives, so silence counts from what came last, however often whoever reads
+//! begins anew. One that nobody asks any more ends after a while.
 //!
 //! Source: ADR-13 (pull subscriptions), ADR-17 (ordered consumers) of NATS. Differs: nothing is made again by itself.
 
@@ -23,7 +24,7 @@ use async_nats::{Message, Subscriber};
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use std::time::Duration;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 /// Messages of a pull: 1 MiB.
 const PULL_MESSAGES: u32 = 16;
@@ -50,6 +51,8 @@ pub(super) struct Consumer {
     /// Messages that were asked for and did not come yet.
     pending: u32,
     silence_max: Duration,
+    /// When something came last, or was asked for while nothing was to come.
+    heard_at: Instant,
     order: SequenceOrder,
 }
 
@@ -98,6 +101,7 @@ impl Consumer {
             messages,
             pending: 0,
             silence_max,
+            heard_at: Instant::now(),
             order: SequenceOrder::new(first),
         })
     }
@@ -121,8 +125,11 @@ impl Consumer {
     pub(super) async fn take(&mut self) -> Result<Consumed, LogError> {
         loop {
             self.pull().await?;
-            let received = timeout(self.silence_max, self.messages.next()).await;
+            // What has come already is taken, however long ago it came.
+            let silent_at = self.heard_at + self.silence_max;
+            let received = timeout_at(silent_at, self.messages.next()).await;
             let received = received.map_err(|_| ended(format!("silent for {:?}", self.silence_max)))?;
+            self.heard_at = Instant::now();
             let message = received.ok_or_else(|| ended("the connection broke".to_owned()))?;
             let status = message.status.map_or(200, |status| status.as_u16());
             match status {
@@ -169,6 +176,9 @@ impl Consumer {
         let subject = pull_subject(&self.stream, &self.name);
         let sent = self.connection.send(subject, Some(self.inbox.clone()), payload.into()).await;
         sent.map_err(ended)?;
+        if self.pending == 0 {
+            self.heard_at = Instant::now();
+        }
         self.pending += PULL_MESSAGES;
         Ok(())
     }
@@ -198,4 +208,72 @@ fn unanswered(message: &Message) -> u32 {
     let headers = message.headers.as_ref();
     let count = headers.and_then(|headers| headers.get("Nats-Pending-Messages"));
     count.and_then(|count| count.as_str().parse().ok()).unwrap_or(PULL_MESSAGES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::nats::nats_cluster::NatsCluster;
+    use crate::log::nats::options::{NatsOptions, NatsServer, NatsSync};
+    use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+    use tokio::net::TcpListener;
+    use tokio::time::timeout;
+
+    const INFO: &str = r#"INFO {"server_id":"S","server_name":"m0","version":"2.12.0","go":"","host":"127.0.0.1","port":4222,"proto":1,"client_id":1,"headers":true,"max_payload":1048576}"#;
+
+    /// A server that makes each consumer that it is asked for; these give nothing.
+    async fn silent_server() -> NatsServer {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            let (read, mut write) = listener.accept().await.unwrap().0.into_split();
+            write.write_all(format!("{INFO}\r\n").as_bytes()).await.unwrap();
+            let (mut lines, mut line) = (BufReader::new(read), String::new());
+            let mut subscriptions: Vec<(String, String)> = Vec::new();
+            while lines.read_line(&mut line).await.unwrap_or(0) > 0 {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                match &words[..] {
+                    ["PING"] => write.write_all(b"PONG\r\n").await.unwrap(),
+                    ["SUB", subject, id] => {
+                        subscriptions.push((subject.trim_end_matches('*').to_owned(), (*id).to_owned()));
+                    }
+                    ["PUB", subject, reply, size] => {
+                        let mut payload = vec![0; size.parse::<usize>().unwrap() + 2];
+                        lines.read_exact(&mut payload).await.unwrap();
+                        if subject.starts_with("$JS.API.CONSUMER.CREATE.") {
+                            let mut found = subscriptions.iter().filter(|(to, _)| reply.starts_with(to));
+                            let (_, id) = found.next().unwrap();
+                            let answer = format!("MSG {reply} {id} 2\r\n{{}}\r\n");
+                            write.write_all(answer.as_bytes()).await.unwrap();
+                        }
+                    }
+                    _ => {}
+                }
+                line.clear();
+            }
+        });
+        format!("nats://127.0.0.1:{port}").parse().unwrap()
+    }
+
+    /// A node stopped reading for good when the server with its consumer was lost, but that of its connection was not: it began a new
+    /// stream every second, each of which waited for three seconds of silence.
+    #[tokio::test]
+    async fn a_consumer_is_missed_however_often_it_is_waited_for_anew() {
+        let server = silent_server().await;
+        let options = NatsOptions::new(vec![server.clone()], "log", NatsSync::Asserted);
+        let cluster = NatsCluster::new(options).unwrap();
+        let connection = Connection::open(&cluster, &server).await.unwrap();
+        let silence_max = Duration::from_millis(300);
+        let begun = Consumer::begin(&connection, "log", LogPosition(1), silence_max);
+        let (mut consumer, began) = (begun.await.unwrap(), Instant::now());
+        let ended = loop {
+            match timeout(silence_max / 3, consumer.take()).await {
+                Ok(ended) => break ended,
+                Err(_) => assert!(began.elapsed() < Duration::from_secs(20), "it is waited for without end"),
+            }
+        };
+        assert!(began.elapsed() >= silence_max, "{:?}", began.elapsed());
+        let Err(LogError::Unavailable { reason }) = ended else { panic!("it gives something") };
+        assert!(reason.contains("silent for 300ms"), "{reason}");
+    }
 }

@@ -25,7 +25,8 @@ use evergraph_storage::io::clock::{Clock as _, ManualClock};
 use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::snapshot::reader::Reader;
 use evergraph_storage::transaction::writes::Writes;
-use std::task::Waker;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Wake, Waker};
 
 static NO_WRITES: Writes = Writes::new();
 
@@ -155,6 +156,16 @@ struct Faults {
     turned: bool,
 }
 
+/// How often threads of nodes were woken.
+#[derive(Default)]
+struct Wakes(AtomicU64);
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 struct World {
     chance: SeededChance,
     faults: Faults,
@@ -167,6 +178,7 @@ struct World {
     cut: Option<(u16, u16)>,
     log: DigestWindow,
     tables: ClusterTables,
+    wakes: Arc<Wakes>,
 }
 
 fn author(node: u16) -> Author {
@@ -179,7 +191,7 @@ impl World {
     }
 
     fn with_budget(seed: u64, faults: Faults, options: TravelOptions, budget: &Arc<dyn Budget>) -> Self {
-        let clock = Arc::new(ManualClock::new(0));
+        let (clock, wakes) = (Arc::new(ManualClock::new(0)), Arc::<Wakes>::default());
         let node = |node| {
             TravellingQueries::new(TravelParts {
                 author: author(node),
@@ -188,7 +200,7 @@ impl World {
                 programs: Arc::new(ToyPrograms),
                 budget: Arc::clone(budget),
                 clock: Arc::<ManualClock>::clone(&clock),
-                waker: Waker::noop().clone(),
+                waker: Waker::from(Arc::clone(&wakes)),
                 options,
             })
         };
@@ -204,6 +216,7 @@ impl World {
             cut: None,
             log: DigestWindow::new(SeenLog::START),
             tables: ClusterTables::new(partitions, members, 2),
+            wakes,
         }
     }
 
@@ -321,6 +334,19 @@ fn expected(stages: u16, rows: &[u32]) -> u32 {
 
 const LONG: Duration = Duration::from_secs(3000);
 const MUCH: u64 = 1 << 30;
+
+#[test]
+fn the_thread_of_a_node_is_woken_only_for_what_goes_out() {
+    let rows: Vec<u32> = (0..20).collect();
+    let mut world = World::new(1, Faults::default(), TravelOptions::default());
+    let id = world.begin(4, &rows, MUCH, LONG);
+    assert_eq!(world.run(id).unwrap(), expected(4, &rows));
+    let sent: u64 = world.nodes.iter().map(|node| node.counts()).map(|of| of.rows_messages + of.others).sum();
+    let wakes = world.wakes.0.load(Ordering::Relaxed);
+    // A query wakes it when it asks, for each of its first rows, and behind them.
+    let asked = rows.len() as u64 + 2;
+    assert!((1..=sent + asked).contains(&wakes), "{wakes} for {sent} messages");
+}
 
 #[test]
 fn all_rows_of_all_stages_are_taken_once_whatever_the_network_does() {

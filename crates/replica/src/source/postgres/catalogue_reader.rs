@@ -1,12 +1,13 @@
 //! Reads the catalogue of a server: publications, then tables, keys and types in one snapshot, then what is published once more.
 //!
 //! The server's functions about publications see what is newest, whatever the snapshot. Read before it, they cannot lack a table
-//! that is still there in the snapshot: one that is dropped meanwhile is dropped, and not unpublished. Read behind it, they cannot
-//! lack a column or a partition that the snapshot has already: it would be taken for one that is not published, and only its marks
-//! would be kept, by which the next look tells whether rows were written with it. Those about rights are null of what is gone; it
-//! counts as readable, and is gone at the next look.
+//! that is still there in the snapshot: one that is dropped meanwhile is dropped, and not unpublished. Read again after it, they
+//! cannot lack a column or partition that the snapshot has. Such a column would count as unpublished; only its marks would be kept,
+//! and the next look would not notice that rows were rewritten. Those about rights are null of what is gone; it counts as readable,
+//! and is gone at the next look.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
 use crate::pgoutput::relation::{Oid, RelationIdentity};
@@ -409,12 +410,13 @@ fn publications(connection: &mut Connection, marks: &mut CatalogueMarks) -> Sour
 
 /// The tables that are published now, each with the name of its publication.
 fn published_tables(connection: &mut Connection) -> SourceResult<Vec<(String, PublishedTable)>> {
-    // Version 14 publishes whole tables.
+    // Version 14 publishes whole tables. A cast to `regclass` would look for the newest table of the name, and not the snapshot's.
     let columns = match connection.server_version() {
         150_000.. => "attnames::text[], rowfilter",
         _ => {
             "(SELECT array_agg(a.attname::text ORDER BY a.attnum) FROM pg_attribute a WHERE a.attnum > 0 \
-              AND NOT a.attisdropped AND a.attrelid = format('%I.%I', schemaname, tablename)::regclass), NULL"
+              AND NOT a.attisdropped AND a.attrelid = (SELECT c.oid FROM pg_class c JOIN pg_namespace n \
+              ON n.oid = c.relnamespace WHERE n.nspname = schemaname AND c.relname = tablename)), NULL"
         }
     };
     let sql = format!(
@@ -431,22 +433,33 @@ fn published_tables(connection: &mut Connection) -> SourceResult<Vec<(String, Pu
     })
 }
 
-/// Adds `tables` to those of their publications, and their columns to those of tables that are there.
+/// Adds `tables` to those of their publications, and their columns to those of tables that are there. Those that have no publication
+/// among them are left out.
 fn add_published(publications: &mut [Publication], tables: Vec<(String, PublishedTable)>) {
-    for (name, table) in tables {
-        let Some(publication) = publications.iter_mut().find(|publication| *publication.name == *name) else {
-            continue;
-        };
-        let is_it =
-            |known: &&mut PublishedTable| (&known.schema, &known.table) == (&table.schema, &table.table);
-        match publication.tables.iter_mut().find(is_it) {
-            None => publication.tables.push(table),
-            Some(known) => {
-                for column in table.columns {
-                    if !known.columns.contains(&column) {
-                        known.columns.push(column);
-                    }
-                }
+    let mut tables_of: BTreeMap<String, Vec<PublishedTable>> = BTreeMap::new();
+    for (publication, table) in tables {
+        tables_of.entry(publication).or_default().push(table);
+    }
+    for publication in publications {
+        add_tables(&mut publication.tables, tables_of.remove(&*publication.name).unwrap_or_default());
+    }
+}
+
+/// The same, of one publication. A server may publish many thousand partitions, and orders them by a collation of its own: they are
+/// found by a map.
+fn add_tables(known: &mut Vec<PublishedTable>, tables: Vec<PublishedTable>) {
+    let name = |table: &PublishedTable| (table.schema.clone(), table.table.clone());
+    let mut places: BTreeMap<_, usize> = known.iter().map(name).zip(0..).collect();
+    for table in tables {
+        match places.entry(name(&table)) {
+            Entry::Vacant(place) => {
+                place.insert(known.len());
+                known.push(table);
+            }
+            Entry::Occupied(place) => {
+                let columns = &mut known[*place.get()].columns;
+                let known_columns: BTreeSet<Box<str>> = columns.iter().cloned().collect();
+                columns.extend(table.columns.into_iter().filter(|column| !known_columns.contains(column)));
             }
         }
     }

@@ -8,7 +8,6 @@ period at the line "sample", and writes a line when that is done.
 """
 
 import sys
-import time
 
 import connections
 import elements
@@ -16,29 +15,16 @@ import logins
 import rows
 import transactions_and_errors
 import values
-from support import SERIALIZERS, Context
+from support import Context, run_checks
 
 
 def main():
     url, *secrets = sys.argv[1:]
-    modules = [logins] if secrets else [values, elements, transactions_and_errors, rows, connections]
-    checks = [
-        check for module in modules for name, check in vars(module).items() if name.startswith("check_")
-    ]
-    passed = 0
-    for serializer in SERIALIZERS:
-        context = logins.Site(url, serializer, *secrets) if secrets else Context(url, serializer)
-        for check in checks:
-            began = time.monotonic()
-            try:
-                check(context)
-            except BaseException:
-                print(f"{check.__name__} with {serializer.__name__} failed", file=sys.stderr)
-                raise
-            print(f"{check.__name__}: {(time.monotonic() - began) * 1000:.0f} ms")
-            passed += 1
-        context.close()
-    print(f"{passed} passed", flush=True)
+    if secrets:
+        run_checks([logins], lambda serializer: logins.Site(url, serializer, *secrets))
+    else:
+        modules = [values, elements, transactions_and_errors, rows, connections]
+        run_checks(modules, lambda serializer: Context(url, serializer))
 
 
 main()

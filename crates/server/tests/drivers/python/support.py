@@ -1,6 +1,7 @@
 """What the checks share."""
 
 import sys
+import time
 
 from gremlin_python.driver.client import Client
 from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection
@@ -43,6 +44,27 @@ def refused(run, status):
 
 def clear(g):
     g.V().drop().iterate()
+
+
+def run_checks(modules, open_context):
+    """Runs each function of the modules whose name begins with `check_`, in both formats, and prints how many passed."""
+    checks = [
+        check for module in modules for name, check in vars(module).items() if name.startswith("check_")
+    ]
+    passed = 0
+    for serializer in SERIALIZERS:
+        context = open_context(serializer)
+        for check in checks:
+            began = time.monotonic()
+            try:
+                check(context)
+            except BaseException:
+                print(f"{check.__name__} with {serializer.__name__} failed", file=sys.stderr)
+                raise
+            print(f"{check.__name__}: {(time.monotonic() - began) * 1000:.0f} ms")
+            passed += 1
+        context.close()
+    print(f"{passed} passed", flush=True)
 
 
 def say(line):

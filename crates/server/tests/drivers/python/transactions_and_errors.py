@@ -37,7 +37,7 @@ def check_conflicts(context):
 
     def write():
         within_second.V().property("value", 2).iterate()
-        first.commit()
+        first.commit().all().result()
         second.commit().all().result()
 
     error = refused(write, 596)

@@ -1,0 +1,43 @@
+//! Traced transport: a node's connection to the network, which notes each frame that comes.
+
+use crate::simulation::trace::Trace;
+use evergraph_cluster::record_id::NodeId;
+use evergraph_cluster::transport::frame::Frame;
+use evergraph_cluster::transport::interface::{ReceivedFrame, SendError, Transport};
+use evergraph_cluster::transport::memory::{MemoryNetwork, MemoryTransport};
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// Of all nodes of a world.
+pub type SharedTrace = Rc<Cell<Trace>>;
+
+#[derive(Debug)]
+pub struct TracedTransport {
+    node: NodeId,
+    transport: MemoryTransport,
+    trace: SharedTrace,
+}
+
+impl TracedTransport {
+    pub fn new(node: NodeId, network: &MemoryNetwork, trace: SharedTrace) -> Self {
+        Self { node, transport: network.connect(node), trace }
+    }
+}
+
+impl Transport for TracedTransport {
+    fn send(&mut self, to: NodeId, frame: &Frame) -> Result<(), SendError> {
+        self.transport.send(to, frame)
+    }
+
+    fn receive(&mut self) -> Option<ReceivedFrame> {
+        let received = self.transport.receive()?;
+        let mut trace = self.trace.get();
+        trace.add(&(self.node.0, received.from.0, received.frame.encode()));
+        self.trace.set(trace);
+        Some(received)
+    }
+
+    fn set_peer(&mut self, node: NodeId, address: Option<&str>) {
+        self.transport.set_peer(node, address);
+    }
+}

@@ -154,7 +154,7 @@ fn without_etcd_and_nats_their_parts_are_left_out_by_name() {
         false => "left out: log on NATS: this harness is built without NATS",
     };
     let notes = results(folder.path())["notes"].to_string();
-    for text in ["left out: log, hops: the program etcd is not here", of_nats] {
+    for text in ["left out: log, hops on etcd: the program etcd is not here", of_nats] {
         assert!(
             done.status.success() && told.contains(text) && notes.contains(text),
             "{text}: {told}, {notes}"

@@ -59,6 +59,9 @@ struct MixRun {
     refused_by_log: [f64; 2],
 }
 
+/// A figure of a run.
+type FigureOf = fn(&MixRun) -> f64;
+
 /// A cluster with a graph, and those who ask it.
 struct MixedCluster {
     nodes: OpenNodes,
@@ -223,7 +226,7 @@ fn add_mix(work: &mut Work<'_>, name: &str, title: &str, runs: &[[MixRun; 3]], h
     }
     let refused = format!("{name}.refused");
     add_pairs(work, &refused, &format!("{title}: refused"), store(Unit::Share), &slow, |run| run.refused);
-    let causes: [(&str, &str, fn(&MixRun) -> f64); 3] = [
+    let causes: [(&str, &str, FigureOf); 3] = [
         ("log", "by the log, for a change", |run| run.refused_by_log[0]),
         ("log_other", "by the log, for age or another reason", |run| run.refused_by_log[1]),
         ("ahead", "ahead of it", |run| run.refused - run.refused_by_log[0] - run.refused_by_log[1]),
@@ -243,7 +246,7 @@ fn add_pairs(
     title: &str,
     (unit, peer): (Unit, &'static str),
     pairs: &[[MixRun; 2]],
-    figure: fn(&MixRun) -> f64,
+    figure: FigureOf,
 ) {
     let heading = Heading::new(name, title, unit);
     let values: Vec<[f64; 2]> = pairs.iter().map(|pair| [figure(&pair[0]), figure(&pair[1])]).collect();

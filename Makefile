@@ -23,10 +23,10 @@
 #                     --replica-copies 1,50 (of LDBC's network, in the part interactive), --replica-unsynced (PostgreSQL with fsync=off); --interactive FOLDER of LDBC's interactive workload, for the parts network and interactive
 #   MAPPED_DIR        folder on persistent memory for `make bench-mapped` (default: /dev/shm, with --emulate-dax); ENGINES_FLAGS go to it, too:
 #                     --scale 20, --rounds 9, --mapped-degrees 16, --mapped-writers 1,2,4, --mapped-opening-loads 1,160
-#   CLUSTER_PARTS     of `make bench-cluster`: certify, apply, commits; log, mix, hops, loss, load on etcd (default: all); ENGINES_FLAGS go to it, too:
+#   CLUSTER_PARTS     of `make bench-cluster`: certify, apply, commits; log, mix, hops, loss, load, log-cpu, pre-read, sizes, snb on etcd (default: all); ENGINES_FLAGS go to it, too:
 #                     --scale 20, --rounds 9, --cluster-nodes 2,4, --cluster-partitions 64, --cluster-transactions 1000000,
 #                     --cluster-clients 1,64, --cluster-run-ms 5000, --cluster-mix-scale 14, --cluster-load-minutes 60
-#   CLUSTER_LOG       of `make bench-cluster`: what keeps the log in the parts log, loss and load (default: etcd): etcd,nats; nats-server is fetched where it is missing
+#   CLUSTER_LOG       of `make bench-cluster`: what keeps the log in the parts log, loss, load and log-cpu (default: etcd): etcd,nats; nats-server is fetched where it is missing
 #   GAPBS_DIR         folder of GAPBS' built programs (pr, bfs, sssp, cc, bc, tc, converter), to run beside our kernels
 #   DEMO_FLAGS        passed to tools/demo-disk: --scale 21, --memory-limit 96MiB, --dir /disk/demo, --keep
 #   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...
@@ -257,7 +257,7 @@ cluster-histories: toolchain ## Histories of the cluster's protocol beside a jud
 	    --test histories -- --nocapture --exact every_history_is_serialisable_whole_and_what_its_clients_were_told
 
 # Each simulates one layer: docs/testing.md says which. All of them play, whichever finds something.
-CLUSTER_SIMULATIONS := histories shared_log nodes stores questions answers
+CLUSTER_SIMULATIONS := histories shared_log nodes stores questions answers whole_cluster
 cluster-simulations: toolchain ## Each simulation of the cluster: SEEDS=20000, from SEED=n; says which seed fails, and how to play it again
 	@echo "== $(or $(SEEDS),20000) seeds of each simulation of the cluster"
 	$(Q)EVERGRAPH_CLUSTER_SEEDS=$(or $(SEEDS),20000) EVERGRAPH_CLUSTER_SEED=$(or $(SEED),1) $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) --no-fail-fast \

@@ -22,6 +22,14 @@ pub enum ClusterPart {
     Loss,
     /// Memory and files of the log's servers while clients commit for a long time.
     Load,
+    /// Processor time of the log's servers while clients commit.
+    LogCpu,
+    /// Refusals that a transaction would be spared if it read what the log has and its snapshot has not.
+    PreRead,
+    /// Keys that transactions of the micro-benchmarks check and touch, and their bytes in the log.
+    Sizes,
+    /// LDBC's reads IC1 to IC4 and IS1 to IS4, if --interactive names its folder.
+    Snb,
 }
 
 /// What keeps the log of nodes that run.
@@ -45,15 +53,21 @@ impl LogEngine {
 }
 
 impl ClusterPart {
+    /// Its name, as it is chosen.
+    #[must_use]
+    pub fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
     /// Whether nodes run for it.
     #[must_use]
     pub fn is_of_running(self) -> bool {
-        matches!(self, Self::Log | Self::Mix | Self::Hops | Self::Loss | Self::Load)
+        !matches!(self, Self::Certify | Self::Apply | Self::Commits)
     }
 
     /// Whether what keeps the log is a part of its figures.
     fn is_of_log(self) -> bool {
-        matches!(self, Self::Log | Self::Loss | Self::Load)
+        matches!(self, Self::Log | Self::Loss | Self::Load | Self::LogCpu)
     }
 }
 
@@ -84,11 +98,11 @@ pub struct ClusterPlan {
     pub log_time_limit: Option<Duration>,
     /// Vertices of the graphs of mixes and hops, as a power of two.
     pub mix_scale: u32,
-    /// Clients of mixes.
+    /// Clients of mixes, and of pre-read.
     pub mix_clients: usize,
     /// How long clients load the log.
     pub load_time: Duration,
-    /// How many of them there are.
+    /// How many of them there are; those of log-cpu.
     pub load_clients: usize,
 }
 
@@ -164,7 +178,7 @@ pub struct ClusterArguments {
     /// How long clients load the log, in minutes: 1.
     #[arg(long, value_name = "MINUTES", value_parser = clap::value_parser!(u32).range(1..=240))]
     cluster_load_minutes: Option<u32>,
-    /// What keeps the log in the parts log, loss and load, one after the other: etcd. For nats the harness needs its feature `nats`, and the
+    /// What keeps the log in the parts log, log-cpu, loss and load, one after the other: etcd. For nats the harness needs its feature `nats`, and the
     /// program nats-server.
     #[arg(long, value_delimiter = ',', value_name = "ENGINE")]
     cluster_log: Option<Vec<LogEngine>>,

@@ -354,6 +354,7 @@ pub const GOALS: &[Goal] = &[
     against("cluster.hops_3.bytes.*", &[baseline::REMOTE_VIEW], AtMost(1.0 / 3.0)),
     against("cluster.hops_3.edges.*", &[baseline::SHARE], AtMost(1.2)),
     alone("cluster.loss.node.reads", AtMost(0.5)),
+    alone("cluster.loss.node.counts", AtMost(0.5)),
     alone("cluster.loss.node.commits", AtMost(0.1)),
     alone("cluster.loss.leader.*", AtMost(2.0)),
     against("jvm.walks.*", &["tinkergraph"], AtMost(0.2)),

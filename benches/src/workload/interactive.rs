@@ -110,7 +110,8 @@ fn ask(snapshot: &Snapshot, text: &str, parameters: &[(&str, Value)]) -> Result<
 }
 
 /// A result as a row of texts: maps give their values, lists stand in brackets.
-fn row(item: &Item) -> Row {
+#[must_use]
+pub fn row(item: &Item) -> Row {
     fn put(item: &Item, row: &mut Row) {
         match item {
             Item::Map(map) => map.entries().iter().for_each(|(_, value)| put(value, row)),

@@ -65,7 +65,7 @@ fn a_node_and_the_leader_of_etcd_are_lost_while_clients_run_and_etcd_is_under_lo
     let folder = tempfile::tempdir().expect("a folder for stores and results");
     let Some((figures, told)) = figures(folder.path(), "loss,load", "1") else { return };
     let losses = ["node", "leader"]
-        .map(|loss| ["reads", "commits", "edges"].map(|of| format!("cluster.loss.{loss}.{of}")));
+        .map(|loss| ["reads", "commits", "edges", "counts"].map(|of| format!("cluster.loss.{loss}.{of}")));
     for name in losses.as_flattened() {
         expect_positive(&figures, &[(name, Some("without"))]);
     }
@@ -116,6 +116,89 @@ fn mixes_run_on_a_cluster_and_a_single_store() {
         assert!(figures.contains_key(&(name.to_owned(), None)), "{name}: {told}");
     }
     assert!(figures.keys().any(|(name, _)| name == "cluster.refused.rmat.nodes_2.serializable"), "{told}");
+}
+
+#[test]
+fn processors_of_the_log_are_those_of_its_leader_and_of_the_others() {
+    let folder = tempfile::tempdir().expect("a folder for stores and results");
+    let Some((figures, told)) = figures(folder.path(), "log-cpu", "1,2") else { return };
+    expect_positive(
+        &figures,
+        &[("cluster.log_cpu.rate.nodes_1", None), ("cluster.log_cpu.rate.nodes_2", None)],
+    );
+    // Hundredths of a second: a run this short may have none.
+    for name in ["leader.nodes_1", "leader.share.nodes_2", "follower.nodes_2", "follower.share.nodes_1"] {
+        let figure = figures.get(&(format!("cluster.log_cpu.{name}"), None));
+        assert!(figure.is_some_and(|figure| *figure >= 0.0), "{name}: {figure:?}: {told}");
+    }
+    let spent = |name: &str| figures[&(format!("cluster.log_cpu.{name}"), None)];
+    assert!(
+        cfg!(not(target_os = "linux")) || spent("leader.nodes_1") + spent("leader.nodes_2") > 0.0,
+        "{told}"
+    );
+}
+
+#[test]
+fn refusals_are_told_apart_by_whether_the_log_had_what_was_missed() {
+    let folder = tempfile::tempdir().expect("a folder for stores and results");
+    let Some((figures, told)) = figures(folder.path(), "pre-read", "1,2") else { return };
+    let mut refused = 0.0;
+    for workload in ["mix", "refused"] {
+        for nodes in [1, 2] {
+            for level in ["snapshot", "serializable"] {
+                let share = |what: &str| {
+                    let name = format!("cluster.pre_read.{workload}.nodes_{nodes}.{level}.{what}");
+                    *figures.get(&(name.clone(), None)).unwrap_or_else(|| panic!("{name} is missing: {told}"))
+                };
+                assert!((0.0..1.0).contains(&share("refused")), "{told}");
+                assert!((0.0..=share("refused")).contains(&share("spared")), "{told}");
+                refused += share("refused");
+            }
+        }
+    }
+    assert!(refused > 0.0, "nothing was refused: {told}");
+}
+
+#[test]
+fn transactions_of_each_query_have_their_keys_in_the_log() {
+    let folder = tempfile::tempdir().expect("a folder for stores and results");
+    let Some((figures, told)) = figures(folder.path(), "sizes", "1") else { return };
+    let size = |name: &str| {
+        let figure = figures.get(&(format!("cluster.sizes.{name}"), None));
+        *figure.unwrap_or_else(|| panic!("{name} is missing: {told}"))
+    };
+    for query in [2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21] {
+        for graph in ["rmat", "network"] {
+            let of = |level: &str, figure: &str| size(&format!("{graph}.q_{query}.{level}.{figure}"));
+            // Each changes something; what was read is checked, too, where it has to be.
+            assert!(of("snapshot", "touches") >= 1.0 && of("snapshot", "bytes") > 8.0, "Q{query}: {told}");
+            assert!(of("serializable", "checks") >= 1.0, "Q{query}: {told}");
+        }
+    }
+    let checks = |level: &str| size(&format!("rmat.q_16.{level}.checks"));
+    assert!(checks("serializable") >= checks("snapshot"), "{told}");
+}
+
+#[test]
+fn a_cluster_answers_the_reads_of_a_network_as_loops_do() {
+    if etcd::program().is_none() {
+        return skips::skip(etcd::HOW_TO_INSTALL);
+    }
+    let folder = tempfile::tempdir().expect("a folder for stores and results");
+    let files = folder.path().join("network");
+    crate::network::write(&files);
+    let interactive = format!("--interactive={}", files.display());
+    let chosen = ["--cluster-parts", "snb", "--cluster-nodes", "1,4", &interactive];
+    let (figures, told) = figures_of(folder.path(), &chosen);
+    let store = Some("one store");
+    let expected = [
+        ("cluster.snb.ic_1.nodes_1.plain.time", store),
+        ("cluster.snb.ic_4.nodes_4.indexed.rate", store),
+        ("cluster.snb.is_2.nodes_4.plain.rate", store),
+        ("cluster.snb.is_4.nodes_4.indexed.time", store),
+    ];
+    expect_positive(&figures, &expected);
+    assert!(told.contains("every answer is that of plain loops"), "{told}");
 }
 
 #[test]

@@ -4,7 +4,8 @@
 //! thread. `tests/histories` finds each of those of decisions; what nodes and coordinators may do wrong is planted
 //! there, where they are simulated. Those of packer and reader are found by the unit tests of both, and three of them by
 //! `tests/shared_log`, too; those of tables, questions and frames by unit tests; those of nodes by `tests/nodes` and
-//! `tests/stores`; those of copies by unit tests; those of views by `tests/remote_views`; some of horizons and answers by `tests/answers`, too.
+//! `tests/stores`; those of copies by unit tests; those of views by `tests/remote_views`; some of horizons and answers by `tests/answers`, too; a few of
+//! each by `tests/whole_cluster`, too.
 //!
 //! Source: the faults of the model of the cluster's protocol.
 
@@ -261,6 +262,10 @@ pub enum Bug {
     ForgetIgnored,
     /// One asker's questions may take all threads.
     AskerTakesAllThreads,
+    /// An answer waits until its worker has nothing more to do.
+    AnswersHeldBack,
+    /// Each answer wakes the thread of its node.
+    EachAnswerTold,
     /// One asker may fill the queue of questions that wait.
     AskerUnlimited,
     /// A certificate of the cluster's CA is taken for that of any node.

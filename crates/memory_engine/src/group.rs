@@ -152,6 +152,7 @@ impl GroupTable {
 
     /// The group, if it exists. Cost: two dependent loads.
     #[must_use]
+    #[inline]
     pub fn get(&self, group: GroupId) -> Option<&Arc<Group>> {
         self.pages.get(group.0 as usize / TABLE)?.get()?[group.0 as usize % TABLE].get()
     }

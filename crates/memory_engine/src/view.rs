@@ -35,6 +35,7 @@ impl<'a> MemoryView<'a> {
         Self { groups, timestamp }
     }
 
+    #[inline]
     pub(super) fn group(&self, group: GroupId) -> Option<&'a Arc<Group>> {
         self.groups.get(group)
     }

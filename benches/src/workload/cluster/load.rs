@@ -30,7 +30,7 @@ pub fn measure(work: &mut Work<'_>, servers: &LogServers) -> Result<()> {
     let folder = work.folder_for("load")?;
     let plan = work.plan.cluster.clone();
     let nodes = plan.running_nodes;
-    let mut cluster = start_processes(work, servers, folder.path())?;
+    let mut cluster = start_processes(work, servers, folder.path(), work.plan.cluster.running_nodes)?;
     let of_node = |node: usize| plan.load_clients / nodes + usize::from(node < plan.load_clients % nodes);
     let (mut rates, mut memory, mut files) = (Vec::new(), Vec::new(), Vec::new());
     let mut left = plan.load_time;

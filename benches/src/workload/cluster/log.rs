@@ -61,7 +61,7 @@ pub fn measure(work: &mut Work<'_>, servers: &LogServers) -> Result<()> {
     let (folder, store_folder) = (work.folder_for("log-nodes")?, work.folder_for("log-store")?);
     let plan = work.plan.cluster.clone();
     let nodes = plan.running_nodes;
-    let mut cluster = start_processes(work, servers, folder.path())?;
+    let mut cluster = start_processes(work, servers, folder.path(), work.plan.cluster.running_nodes)?;
     let mut store = OneStore::open(store_folder.path(), plan.vertices)?;
     let time = plan.run_time;
     run(&mut cluster, WARM_UP_CLIENTS, nodes, time)?;

@@ -4,6 +4,7 @@
 //! reads      the out-edges of a vertex, anywhere                 gap: from an answer to the next one of the same client,
 //! commits    a transaction that reads nothing                         the longest of the run, at nodes that stay
 //! edges      a transaction of one edge, which reads its ends
+//! counts     a query that runs on all nodes
 //!                       ┌ kill -9, a third into the run
 //! ──────────────────────┴──────────────────────────────── beside it: as long a run without a loss
 //! ```
@@ -20,10 +21,11 @@ use evergraph_measure::figure::Unit;
 use std::thread;
 
 const OURS: &str = "evergraph";
-const KINDS: [(StreamKind, &str, &str); 3] = [
+const KINDS: [(StreamKind, &str, &str); 4] = [
     (StreamKind::Reads, "reads", "the out-edges of a vertex"),
     (StreamKind::Vertices, "commits", "commits of a vertex"),
     (StreamKind::Edges, "edges", "transactions of one edge"),
+    (StreamKind::Counts, "counts", "counts of all vertices"),
 ];
 /// The node that is lost.
 const LOST: usize = 0;
@@ -38,12 +40,12 @@ pub fn measure(work: &mut Work<'_>, servers: &mut LogServers) -> Result<()> {
     let folder = work.folder_for("loss")?;
     let plan = work.plan.cluster.clone();
     let (nodes, time) = (plan.running_nodes, plan.run_time * servers.loss_run_factor());
-    let mut cluster = start_processes(work, servers, folder.path())?;
+    let mut cluster = start_processes(work, servers, folder.path(), work.plan.cluster.running_nodes)?;
     let (log_key, kinds) = (cluster.log_key().to_owned(), KINDS.map(|(kind, ..)| kind));
     // One client of each kind at each node that stays.
     let staying = |node: usize| usize::from(node != LOST);
     cluster.run(&kinds, staying, plan.run_time, || Ok(()))?;
-    let mut races = [(); 6].map(|()| Race::new([OURS, baseline::WITHOUT]));
+    let mut races = [(); 2 * KINDS.len()].map(|()| Race::new([OURS, baseline::WITHOUT]));
     let mut failures = [[0; 2]; 2];
     for _ in 0..work.plan.rounds {
         let quiet = cluster.run(&kinds, staying, time, || Ok(()))?;

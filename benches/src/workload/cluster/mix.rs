@@ -27,7 +27,7 @@ use crate::workload::lbv::graph::Shape;
 use crate::workload::lbv::query::WRITES;
 use crate::workload::linkbench::home::mean_and_tails;
 use evergraph::generate::random::Random;
-use evergraph::{Database, Freshness, Isolation, TransactionOptions, VertexId};
+use evergraph::{Database, Freshness, Isolation, Transaction, TransactionOptions, VertexId};
 use evergraph_cluster::transaction::submission::AheadCheck;
 use evergraph_graph::error::Result;
 use evergraph_measure::clients;
@@ -36,13 +36,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const PURPOSE: u64 = 413;
-const LEVELS: [Isolation; 2] = [Isolation::Snapshot, Isolation::Serializable];
+pub(super) const LEVELS: [Isolation; 2] = [Isolation::Snapshot, Isolation::Serializable];
 /// Of a hundred transactions.
 const WRITES_OF: [u64; 4] = [0, 20, 50, 80];
 /// Of the runs with all clients at one node, and of those without the check ahead of the append, as in G-Tran's figure 9.
-const HALF_WRITES: u64 = 50;
+pub(super) const HALF_WRITES: u64 = 50;
 /// Vertices whose number is set again and again, by so many clients.
-const HOT_VERTICES: usize = 64;
+pub(super) const HOT_VERTICES: usize = 64;
 const HOT_LABEL: &str = "Hot";
 const HOT_KEY: &str = "number";
 
@@ -63,16 +63,21 @@ struct MixRun {
 type FigureOf = fn(&MixRun) -> f64;
 
 /// A cluster with a graph, and those who ask it.
-struct MixedCluster {
-    nodes: OpenNodes,
-    written: Written,
-    clients: Vec<MixClient>,
+pub(super) struct MixedCluster {
+    /// Its nodes.
+    pub(super) nodes: OpenNodes,
+    /// What was written of the graph.
+    pub(super) written: Written,
+    /// Those who ask.
+    pub(super) clients: Vec<MixClient>,
 }
 
 /// A client, and which node it asks.
-struct MixClient {
-    node: usize,
-    client: Client,
+pub(super) struct MixClient {
+    /// The node's number.
+    pub(super) node: usize,
+    /// Whoever asks it.
+    pub(super) client: Client,
 }
 
 /// Measures both graphs on each number of nodes.
@@ -161,7 +166,7 @@ fn measure_cluster(
     }
     let words = "with the check ahead of the append, beside without";
     graph.add_half(work, ("check_ahead", words, baseline::WITHOUT), &spread, &without_check);
-    cluster.check()
+    cluster.check((LEVELS.len() * HOT_VERTICES) as u64)
 }
 
 /// A graph on so many nodes.
@@ -289,10 +294,17 @@ fn add_hot(
     Ok(())
 }
 
-fn hot_vertices(database: &Database) -> Result<Vec<VertexId>> {
+/// Vertices whose numbers are set.
+pub(super) fn hot_vertices(database: &Database) -> Result<Vec<VertexId>> {
     database.transact(|transaction| {
         (0..HOT_VERTICES).map(|_| transaction.add_vertex(HOT_LABEL, &[(HOT_KEY, 0.into())])).collect()
     })
+}
+
+/// Reads the number of a vertex and sets the next one.
+pub(super) fn set_next_number(transaction: &mut Transaction, vertex: VertexId) -> Result<()> {
+    let number = transaction.get(vertex, HOT_KEY)?.and_then(|number| number.as_i64()).unwrap_or_default();
+    transaction.set(vertex, HOT_KEY, number + 1)
 }
 
 /// The share of attempts that was refused, and what an attempt takes from its begin to the answer of its commit, on average.
@@ -326,9 +338,7 @@ fn run_hot(
             let began = Instant::now();
             let options = TransactionOptions::default().isolation(isolation);
             let mut transaction = client.database.begin_with(options);
-            let number =
-                transaction.get(vertex, HOT_KEY)?.and_then(|number| number.as_i64()).unwrap_or_default();
-            transaction.set(vertex, HOT_KEY, number + 1)?;
+            set_next_number(&mut transaction, vertex)?;
             thread::sleep(pause);
             let committed = transaction.commit();
             client.spent += began.elapsed();
@@ -344,7 +354,7 @@ fn run_hot(
 }
 
 impl MixedCluster {
-    fn load(nodes: OpenNodes, shape: &Shape, work: &Work<'_>) -> Result<Self> {
+    pub(super) fn load(nodes: OpenNodes, shape: &Shape, work: &Work<'_>) -> Result<Self> {
         let (seed, clients) = (work.plan.seed, work.plan.cluster.mix_clients);
         let written = shape_writer::write(&nodes.databases[0], shape, PlacedBy::Transaction, seed)?;
         let client = |number: usize| MixClient {
@@ -376,10 +386,12 @@ impl MixedCluster {
         Ok(MixRun { refused_by_log: [share(0), share(1)], ..run_of })
     }
 
-    /// The contents are what clients were acknowledged.
-    fn check(&self) -> Result<()> {
+    /// The contents are what clients were acknowledged, and so many hot vertices.
+    ///
+    /// # Errors
+    /// `corrupt` if they are not.
+    pub(super) fn check(&self, hot: u64) -> Result<()> {
         let acknowledged: Vec<_> = self.clients.iter().map(|client| &client.client.acknowledged).collect();
-        let hot = (LEVELS.len() * HOT_VERTICES) as u64;
         for database in &self.nodes.databases {
             let snapshot = database.snapshot_with(Freshness::Fresh);
             check_contents(&snapshot, &self.written, &acknowledged, hot)?;

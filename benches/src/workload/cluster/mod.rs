@@ -15,6 +15,10 @@
 //!               store's
 //! hops          one to four hops, beside a single store; bytes and messages
 //! edges_read    edges that the busiest node reads for three hops, beside its share of one node's
+//! pre_read      how many refusals it would spare if transactions read what lies in the log and is not in their snapshot
+//! sizes         keys that transactions of the micro-benchmarks check and touch, and their bytes
+//! snb           LDBC's complex and short reads, with and without indexes, beside a single store
+//! log_cpu       what the log's servers take of the processors, the one that leads and those that follow
 //! loss          how long clients wait when a node is lost, or the server that leads the log
 //! load          memory and files of the log's servers while clients commit for a long time
 //! shape_writer  the graph of the micro-benchmarks, written by transactions
@@ -30,12 +34,16 @@ mod graph_writer;
 mod hops;
 mod load;
 mod log;
+mod log_cpu;
 mod log_writer;
 mod loss;
 mod mix;
 mod node;
+mod pre_read;
 pub mod running;
 mod shape_writer;
+mod sizes;
+mod snb;
 
 use crate::cluster_plan::{ClusterPart, ClusterPlan, LogEngine};
 use crate::edges::distinct;
@@ -104,7 +112,7 @@ fn measure_running(work: &mut Work<'_>, engine: LogEngine, parts: &[ClusterPart]
     let mut servers = match LogServers::start(engine, folder.path())? {
         Ok(servers) => servers,
         Err(why) => {
-            let names: Vec<String> = parts.iter().map(|part| format!("{part:?}").to_lowercase()).collect();
+            let names: Vec<String> = parts.iter().map(|part| part.name()).collect();
             let text = format!("left out: {} on {}: {why}", names.join(", "), engine.name());
             eprintln!("{text}");
             work.note(text);
@@ -117,6 +125,10 @@ fn measure_running(work: &mut Work<'_>, engine: LogEngine, parts: &[ClusterPart]
             ClusterPart::Mix => mix::measure(work, &servers)?,
             ClusterPart::Hops => hops::measure(work, &servers)?,
             ClusterPart::Load => load::measure(work, &servers)?,
+            ClusterPart::LogCpu => log_cpu::measure(work, &servers)?,
+            ClusterPart::PreRead => pre_read::measure(work, &servers)?,
+            ClusterPart::Sizes => sizes::measure(work, &servers)?,
+            ClusterPart::Snb => snb::measure(work, &servers)?,
             _ => loss::measure(work, &mut servers)?,
         }
     }
@@ -153,10 +165,15 @@ fn site_plan(plan: &ClusterPlan, nodes: usize) -> SitePlan {
     SitePlan { nodes, partitions, copies, log_time_limit }
 }
 
-/// Starts a cluster in `folder`, each of whose nodes is a process.
-fn start_processes(work: &Work<'_>, servers: &LogServers, folder: &Path) -> Result<ProcessCluster> {
+/// Starts a cluster of so many nodes in `folder`, each of which is a process.
+fn start_processes(
+    work: &Work<'_>,
+    servers: &LogServers,
+    folder: &Path,
+    nodes: usize,
+) -> Result<ProcessCluster> {
     let plan = &work.plan.cluster;
-    let (folder, site) = (folder.join("cluster"), site_plan(plan, plan.running_nodes));
+    let (folder, site) = (folder.join("cluster"), site_plan(plan, nodes));
     ProcessCluster::start(servers, &folder, site, plan.vertices)
 }
 

@@ -85,7 +85,10 @@ pub fn write(database: &Database, shape: &Shape, placed_by: PlacedBy, seed: u64)
 }
 
 /// What `write` gives for each `size` of `of`, in their order; the first alone, the others several at a time.
-fn in_turn<T: Sync, W: Send + Clone>(
+///
+/// # Errors
+/// Those of `write`.
+pub(super) fn in_turn<T: Sync, W: Send + Clone>(
     of: &[T],
     size: usize,
     write: impl Fn(&[T]) -> Result<Vec<W>> + Sync,

@@ -4,7 +4,7 @@ use crate::workload::lbv::check::Acknowledged;
 use crate::workload::lbv::query::{Draw, Population, READS, WRITES, text};
 use crate::workload::queries::{ROWS, limits};
 use evergraph::generate::random::Random;
-use evergraph::{Database, EdgeId, Isolation, Item, VertexId};
+use evergraph::{Database, EdgeId, Isolation, Item, Transaction, VertexId};
 use evergraph_graph::error::Result;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -55,15 +55,34 @@ impl Client {
     /// # Errors
     /// What the database says.
     pub fn step(&mut self, database: &Database, workload: &Workload<'_>) -> Result<u64> {
+        let query = self.next_query(workload);
+        self.ask(query, database, workload, |body| database.transact_with(workload.isolation, body))
+    }
+
+    /// Which query comes next.
+    pub fn next_query(&mut self, workload: &Workload<'_>) -> u8 {
         let from: &[u8] = if self.random.below(100) < workload.reads { &READS } else { &WRITES };
-        let query = from[self.random.below(from.len() as u64) as usize];
+        from[self.random.below(from.len() as u64) as usize]
+    }
+
+    /// `query`, which `transact` runs in a transaction if it writes, until that commits; how often it was attempted.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub fn ask(
+        &mut self,
+        query: u8,
+        database: &Database,
+        workload: &Workload<'_>,
+        transact: impl FnOnce(&mut dyn FnMut(&mut Transaction) -> Result<()>) -> Result<()>,
+    ) -> Result<u64> {
         let draw = Draw::new(query, workload.population, self.number, &mut self.random)?;
         let text = text(query);
         let began = Instant::now();
         let (mut attempts, mut rows) = (1, 0);
         if WRITES.contains(&query) {
             attempts = 0;
-            database.transact_with(workload.isolation, |transaction| {
+            transact(&mut |transaction| {
                 attempts += 1;
                 rows = draw.bind(text, transaction.gremlin(text.gremlin)).limits(limits(ROWS)).items()?.len();
                 workload.pause.into_iter().for_each(thread::sleep);

@@ -119,10 +119,30 @@ impl<'a> Caller<'a> {
 
     /// The values that a query gives, in a transaction of its own. Whoever reads may be refused.
     pub fn read(&mut self, text: &str) -> Option<Vec<ResultValue>> {
+        self.query(text, QUERIES_TIME)?.ok()
+    }
+
+    /// What comes of a query, in a transaction of its own; nothing if no node takes it.
+    pub fn query(&mut self, text: &str, time_max: Duration) -> Option<Result<Vec<ResultValue>>> {
         let client = self.client()?;
-        let read =
-            client.query(&Query::text(text).timeout(QUERIES_TIME)).and_then(|results| results.collect());
-        read.map_err(|error| self.failed(&error)).ok()
+        let read = client.query(&Query::text(text).timeout(time_max)).and_then(|results| results.collect());
+        Some(read.inspect_err(|error| self.failed(error)))
+    }
+
+    /// What comes of queries that read one snapshot; nothing if no node takes them.
+    pub fn look<T>(
+        &mut self,
+        time_max: Duration,
+        body: impl FnOnce(&mut Transaction) -> Result<T>,
+    ) -> Option<Result<T>> {
+        let client = self.client()?;
+        let options = TransactionOptions::default().isolation(Isolation::Snapshot).timeout(time_max);
+        let seen = client.begin(options, &CancelFlag::default()).and_then(|mut transaction| {
+            let seen = body(&mut transaction);
+            transaction.roll_back();
+            seen
+        });
+        Some(seen.inspect_err(|error| self.failed(error)))
     }
 
     /// Runs a transaction, whose body says what it does, and remembers what came of it.

@@ -8,6 +8,7 @@ use crate::caller::{Attempt, Caller, Effect, Numbers, Outcome, number, run};
 use crate::faults::Fault;
 use crate::judge::{CYCLES_KEPT, Ended, Judge};
 use crate::observed::Observed;
+use crate::readers::{self, READERS, Reads};
 use crate::site::{NODES, Site, name};
 use crate::workloads::{self, CLIENTS, LISTS, Shared, below};
 use evergraph_client::admin::call::Admin;
@@ -26,6 +27,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
+/// How much later than its time a query may end: everything shares few cores.
+const LATE: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How long clients work before and after a fault, at most.
 const QUIET_TIME_MS: i64 = 400;
@@ -36,6 +39,9 @@ pub struct Cycles {
     numbers: Numbers,
     random: SplitMix64,
     pub judge: Judge,
+    /// Under faults, and of every node after each of them.
+    pub reads: Reads,
+    pub later_reads: Reads,
     pub kills: u64,
     cycle: u64,
     /// How long nodes took that were started again.
@@ -50,6 +56,8 @@ impl Cycles {
             numbers: Numbers::default(),
             random: SplitMix64::new(seed),
             judge: Judge::default(),
+            reads: Reads::default(),
+            later_reads: Reads::default(),
             kills: 0,
             cycle: 0,
             node_starts: Vec::new(),
@@ -73,6 +81,7 @@ impl Cycles {
         }
         let mut caller = Caller::new(&self.site.addresses, &self.numbers, 0, 0);
         surely(self.site.healing_time(), &mut caller, workloads::begin).unwrap();
+        surely(self.site.healing_time(), &mut caller, readers::begin).unwrap();
         let attempts = std::mem::take(&mut caller.attempts);
         let wrong = self.judge_after(&Shared::new(0), attempts).unwrap();
         assert_eq!(wrong, [""; 0]);
@@ -92,10 +101,12 @@ impl Cycles {
 
     fn try_run(&mut self, fault: &Fault, shared: &Shared) -> Result<Vec<String>, String> {
         let mut attempts = self.begin_cycle(shared)?;
+        let edges_before = self.travelled()?;
         let is_over = AtomicBool::new(false);
         let quiet = |random: &mut SplitMix64| Duration::from_millis(50 + below(random, QUIET_TIME_MS) as u64);
         let (before, after) = (quiet(&mut self.random), quiet(&mut self.random));
         let seeds: Vec<u64> = CLIENTS.iter().map(|_| self.random.next_u64()).collect();
+        let (reads, late_after) = (&self.reads, readers::TIME_MAX + fault.time + LATE);
         let mut wrong = Vec::new();
         // What faults do to processes is of one thread; addresses are read by all.
         let (numbers, addresses) = (&self.numbers, self.site.addresses.clone());
@@ -115,6 +126,21 @@ impl Cycles {
                     })
                 })
                 .collect();
+            let readers: Vec<_> = seeds[..READERS]
+                .iter()
+                .map(|seed| {
+                    // Readers draw nothing of the seed of faults.
+                    let mut random = SplitMix64::new(!seed);
+                    let mut caller = Caller::new(&addresses, numbers, shared.cycle, 0);
+                    let is_over = &is_over;
+                    scope.spawn(move || {
+                        while !is_over.load(Ordering::Relaxed) {
+                            readers::step(&mut caller, reads, &mut random, late_after);
+                        }
+                        caller.wrong
+                    })
+                })
+                .collect();
             sleep(before);
             fault.begin(&mut self.site);
             sleep(fault.time);
@@ -126,12 +152,65 @@ impl Cycles {
                 attempts.extend(tried);
                 wrong.extend(told);
             }
+            for reader in readers {
+                wrong.extend(reader.join().expect("readers do not panic"));
+            }
             healed
         })?;
         self.kills += fault.kills();
         self.node_starts.extend(healed.iter().filter(|(party, _)| party.0 < NODES).map(|(_, time)| *time));
         wrong.extend(self.judge_after(shared, attempts)?);
+        self.read_again(&mut wrong)?;
+        for (before, after) in edges_before.iter().zip(self.travelled()?) {
+            // A node that was started again counts from zero.
+            self.reads.travelled(after.checked_sub(*before).unwrap_or(after));
+        }
         Ok(wrong)
+    }
+
+    /// Nothing fails any more: every node answers every query of the readers.
+    fn read_again(&self, wrong: &mut Vec<String>) -> Result<(), String> {
+        for node in 0..NODES {
+            let mut caller = self.caller(node);
+            let answers = within(self.site.healing_time(), || {
+                caller.stay_at(node);
+                readers::all_are_answered(&mut caller, &self.later_reads)
+            });
+            if !answers {
+                return Err(format!("node {node} does not answer queries over hops after a fault"));
+            }
+            wrong.append(&mut caller.wrong);
+        }
+        Ok(())
+    }
+
+    /// Edges that stages of queries have read on each node since it started.
+    fn travelled(&self) -> Result<Vec<u64>, String> {
+        (0..NODES).map(|node| self.travelled_figure(node, "edges_read")).collect()
+    }
+
+    /// Waits until no node has a query any more.
+    ///
+    /// # Errors
+    /// Which nodes have some, and how many.
+    pub fn open_queries(&self) -> Result<(), String> {
+        let open = || -> Result<Vec<u64>, String> {
+            let figures = (0..NODES).flat_map(|node| ["open_asked", "open_running"].map(|of| (node, of)));
+            figures.map(|(node, of)| self.travelled_figure(node, of)).collect()
+        };
+        let is_none = || open().is_ok_and(|open| open.iter().all(|count| *count == 0));
+        match within(self.site.healing_time(), is_none) {
+            true => Ok(()),
+            false => {
+                Err(format!("queries are left that were asked, and that run, of each node: {:?}", open()))
+            }
+        }
+    }
+
+    fn travelled_figure(&self, node: usize, name: &str) -> Result<u64, String> {
+        let status: Value = admin(&self.site, node).cluster_status().map_err(|error| error.to_string())?;
+        let figure = status["travelled"][name].as_u64();
+        figure.ok_or_else(|| format!("the status of node {node} has no {name}: {status}"))
     }
 
     /// Lists of the cycle are there, and what is too old is not.

@@ -8,6 +8,7 @@
 //! faults       what happens, from a seed
 //! caller       a client, which remembers what it was told
 //! workloads    what clients do: bank, lists, claims of a unique value, edges against deletes
+//! readers      what others ask meanwhile: hops over the whole graph, whose stages travel
 //! observed     the whole graph, as one node answers
 //! judge        whether that is what clients were told
 //! cycles       a fault under clients, again and again
@@ -47,6 +48,7 @@ mod log_members;
 #[allow(dead_code, reason = "other tests use more of it")]
 mod nats;
 mod observed;
+mod readers;
 mod restored;
 mod settling;
 mod site;
@@ -58,6 +60,9 @@ mod workloads;
 use crate::cycles::{Cycles, explain};
 use crate::site::Site;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Among so many faults some break a query off.
+const FAULTS_MANY: u64 = 20;
 
 /// The number that an environment variable has, if it is set.
 fn number(name: &str) -> Option<u64> {
@@ -102,6 +107,15 @@ fn whatever_fails_everything_acknowledged_is_there_and_all_nodes_agree() {
             sum / cycles.node_starts.len() as u32
         );
     }
+    let (reads, later) = (cycles.reads.counted(), cycles.later_reads.counted());
+    println!(
+        "{} answers over hops beside faults and {} after them; stages read {} edges; {} queries failed: {:?}",
+        reads.answers(),
+        later.answers(),
+        reads.edges_read,
+        reads.failed,
+        reads.errors
+    );
     println!(
         "{} commits acknowledged, {} found, {} kills, {} differences",
         counts.acknowledged,
@@ -111,4 +125,9 @@ fn whatever_fails_everything_acknowledged_is_there_and_all_nodes_agree() {
     );
     assert!(wrong.is_empty(), "EVERGRAPH_FAULT_SEED={seed} finds differences: see above");
     assert!(counts.acknowledged > 10 * count, "hardly anything was written: {counts:?}");
+    assert!(reads.roads > 10 * count && reads.people > 2 * count, "hardly anything was read: {reads:?}");
+    assert!(reads.edges_read > 5 * reads.roads, "hardly any query travelled: {reads:?}");
+    assert!(count < FAULTS_MANY || reads.failed > 0, "no query met a fault: {reads:?}");
+    let open = cycles.open_queries();
+    assert!(open.is_ok(), "{}", explain(&mut cycles.site, &[open.unwrap_err()]));
 }

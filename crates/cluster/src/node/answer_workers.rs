@@ -14,6 +14,10 @@
 //!   wait for the thread of the node no worker begins another question.
 //! - Workers take a question of each asking node in turn, so that one that asks much does not go before all others; and one thread
 //!   is left for others, however long the questions of one node take.
+//! - Answers are told together: a worker goes on with what waits, and tells the thread of the node when there is nothing, or once
+//!   an answer of its own has waited for [`TELL_AFTER`] at a look at the clock. So the questions of a reader about many partitions
+//!   wake that thread a few times, not once each, and what it takes at once travels together ([`crate::node::outbox`]).
+//! - Workers call each other: one is called for the first of several questions, and calls the next as it takes one.
 //! - A panic ends one question, which has failed, and no thread.
 
 use crate::node::answering::{AnswerQuestions, AskedQuestion};
@@ -29,6 +33,7 @@ use evergraph_storage::snapshot::index_entries::CheckTime;
 use evergraph_storage::sync::atomic::{AtomicBool, Ordering};
 use evergraph_storage::sync::thread::{JoinHandle, spawn};
 use evergraph_storage::sync::{Condvar, Mutex};
+use std::cell::Cell;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -38,6 +43,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
+
+/// How long an answer waits for others of its worker, about, before the thread of the node is told: a few answers of look-ups.
+pub const TELL_AFTER: Duration = Duration::from_micros(100);
 
 /// How much a node answers at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,6 +86,7 @@ struct Shared {
     options: AnswerWorkersOptions,
     /// Threads that the questions of one node may have at once.
     asker_threads_max: usize,
+    tell_after: Duration,
     clock: Arc<dyn Clock>,
     /// Wakes the thread of the node.
     waker: Waker,
@@ -93,7 +102,30 @@ struct WorkersState {
     working: BTreeMap<QuestionId, Arc<AtomicBool>>,
     answers: VecDeque<(QuestionId, Answered)>,
     answers_bytes: usize,
+    /// A worker was called that has not looked yet: it calls the next one.
+    is_called: bool,
     has_ended: bool,
+}
+
+/// Since when answers of a worker wait of which it has not told the thread of the node.
+#[derive(Default)]
+struct UntoldAnswers {
+    since: Cell<Option<Duration>>,
+}
+
+impl UntoldAnswers {
+    fn add(&self, now: Duration) {
+        self.since.set(self.since.get().or(Some(now)));
+    }
+
+    /// Whether the thread of the node is told now: the first of them has waited for `wait`.
+    fn take_late(&self, now: Duration, wait: Duration) -> bool {
+        let is_late = self.since.get().is_some_and(|since| now.saturating_sub(since) >= wait);
+        if is_late {
+            self.since.set(None);
+        }
+        is_late
+    }
 }
 
 struct WaitingWork {
@@ -129,15 +161,18 @@ impl WaitingWorks {
 
     /// The next one, which is begun: of each asker in turn that has not as many threads as it may.
     fn begin_next(&mut self, asker_threads_max: usize) -> Option<WaitingWork> {
-        let after = self.served.map_or(Bound::Unbounded, Bound::Excluded);
-        let in_turn = self.askers.range((after, Bound::Unbounded)).chain(&self.askers);
-        let mut askers = in_turn.map(|(asker, _)| *asker);
-        let has_thread =
-            |asker: &NodeId| self.working.get(asker).is_none_or(|threads| *threads < asker_threads_max);
-        let asker = askers.find(has_thread)?;
+        let asker = self.next_asker(asker_threads_max)?;
         self.served = Some(asker);
         *self.working.entry(asker).or_default() += 1;
         self.take(asker, 0)
+    }
+
+    /// Whose question is begun next.
+    fn next_asker(&self, asker_threads_max: usize) -> Option<NodeId> {
+        let after = self.served.map_or(Bound::Unbounded, Bound::Excluded);
+        let in_turn = self.askers.range((after, Bound::Unbounded)).chain(&self.askers);
+        let mut askers = in_turn.map(|(asker, _)| *asker);
+        askers.find(|asker| self.working.get(asker).is_none_or(|threads| *threads < asker_threads_max))
     }
 
     /// A question that was begun has ended.
@@ -185,7 +220,15 @@ impl AnswerWorkers {
         let (state, news) = (Mutex::default(), Condvar::new());
         let spared = if planted(Bug::AskerTakesAllThreads) { 0 } else { 1 };
         let asker_threads_max = (options.threads - spared).max(1);
-        let shared = Arc::new(Shared { options, asker_threads_max, clock, waker, state, news });
+        let tell_after = if planted(Bug::AnswersHeldBack) {
+            Duration::MAX
+        } else if planted(Bug::EachAnswerTold) {
+            Duration::ZERO
+        } else {
+            TELL_AFTER
+        };
+        let shared = Shared { options, asker_threads_max, tell_after, clock, waker, state, news };
+        let shared = Arc::new(shared);
         // Dropped at an error, it ends those that have started.
         let mut workers = Self { shared, threads: Vec::with_capacity(options.threads) };
         for number in 0..options.threads {
@@ -212,7 +255,9 @@ impl AnswerWorkers {
             return self.shared.waker.wake_by_ref();
         }
         state.waiting.push(WaitingWork { id, ends_at, work });
-        self.shared.news.notify_one();
+        if !std::mem::replace(&mut state.is_called, true) {
+            self.shared.news.notify_one();
+        }
     }
 
     fn refuse(&self, id: QuestionId, reason: RefusalReason) {
@@ -262,19 +307,19 @@ fn bytes_of(answered: &Answered) -> usize {
 impl Shared {
     /// What a worker does until the end.
     fn run(&self) {
-        while let Some((WaitingWork { id, ends_at, work }, stop)) = self.next_work() {
-            let answered = self.answer(ends_at, &stop, work);
+        let untold = UntoldAnswers::default();
+        while let Some((WaitingWork { id, ends_at, work }, stop)) = self.next_work(&untold) {
+            let answered = self.answer((ends_at, &stop), &untold, work);
+            untold.add(self.clock.now());
             let mut state = self.state.lock();
             state.working.remove(&id);
             state.waiting.ended(id.asker.node);
             state.put(id, answered);
-            drop(state);
-            self.waker.wake_by_ref();
         }
     }
 
-    /// Waits for a question; `None` at the end.
-    fn next_work(&self) -> Option<(WaitingWork, Arc<AtomicBool>)> {
+    /// Waits for a question, when the thread of the node was told of all answers; `None` at the end.
+    fn next_work(&self, untold: &UntoldAnswers) -> Option<(WaitingWork, Arc<AtomicBool>)> {
         let mut state = self.state.lock();
         loop {
             if state.has_ended {
@@ -285,18 +330,39 @@ impl Shared {
             {
                 let stop = Arc::new(AtomicBool::new(false));
                 state.working.insert(next.id, Arc::clone(&stop));
+                state.is_called = state.waiting.next_asker(self.asker_threads_max).is_some();
+                if state.is_called {
+                    self.news.notify_one();
+                }
                 return Some((next, stop));
+            }
+            state.is_called = false;
+            if untold.since.take().is_some() && !state.answers.is_empty() {
+                drop(state);
+                self.waker.wake_by_ref();
+                state = self.state.lock();
+                continue;
             }
             state = self.news.wait(state);
         }
     }
 
-    fn answer(&self, ends_at: Duration, stop: &AtomicBool, work: Work) -> Answered {
-        // Relaxed: the flag says nothing of anything else.
-        let is_late = || stop.load(Ordering::Relaxed) || self.clock.now() >= ends_at;
-        let check_time = || match is_late() {
-            true => Err(Error::new(ErrorKind::Cancelled, "nobody waits for the answer any more")),
-            false => Ok(()),
+    fn answer(
+        &self,
+        (ends_at, stop): (Duration, &AtomicBool),
+        untold: &UntoldAnswers,
+        work: Work,
+    ) -> Answered {
+        let check_time = || {
+            let now = self.clock.now();
+            if untold.take_late(now, self.tell_after) {
+                self.waker.wake_by_ref();
+            }
+            // Relaxed: the flag says nothing of anything else.
+            match stop.load(Ordering::Relaxed) || now >= ends_at {
+                true => Err(Error::new(ErrorKind::Cancelled, "nobody waits for the answer any more")),
+                false => Ok(()),
+            }
         };
         let answer = || check_time().and_then(|()| work(&check_time));
         // What unwinds was this question's alone: its snapshot only reads.

@@ -267,7 +267,10 @@ impl MissingAnswer {
                     *place = Some(answered);
                     state.missing -= 1;
                 }
-                self.answers.news.notify_one();
+                // A reader of many partitions is woken once.
+                if state.missing == 0 {
+                    self.answers.news.notify_one();
+                }
             }
             Err(error) => self.answers.fail(error),
         }

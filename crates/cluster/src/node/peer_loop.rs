@@ -126,6 +126,8 @@ pub struct PeerLoopStatus {
     pub answered: AnsweringCounts,
     /// What it has done for queries that travel, of all nodes.
     pub travelled: TravelCounts,
+    /// Queries that travel and have not ended: those that were asked here, and those that run here.
+    pub travelling: (usize, usize),
     /// Own asks that are open.
     pub asking: usize,
     /// Nodes that said nothing when they were asked, ascending: others are asked first.
@@ -313,6 +315,7 @@ impl<T: Transport, A> PeerLoop<T, A> {
             answering: self.answering.open(),
             answered: self.answering.counts(),
             travelled: self.travelling.as_ref().map(TravellingQueries::counts).unwrap_or_default(),
+            travelling: self.travelling.as_ref().map(TravellingQueries::open).unwrap_or_default(),
             asking: self.asking.count(),
             suspected: self.asking.suspected(now).collect(),
             waiting_frames: self.outbox.count(),

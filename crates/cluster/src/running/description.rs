@@ -283,7 +283,7 @@ pub fn check_address(address: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "{address:?} is not the address of a node: write host:port, such as db1.example.org:7946 or [2001:db8::1]:7946"
+        "{address:?} is not the address of a node: write host:port, such as db1.example.org:7400 or [2001:db8::1]:7400"
     )))
 }
 

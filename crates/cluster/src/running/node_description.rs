@@ -127,7 +127,7 @@ impl NodeDescription {
             check_address(address.get_ref()).map_err(|error| document.wrong("address", address, error))?;
         }
         let listen = file.listen.as_ref().map(|listen| {
-            let problem = "an IP address and a port expected, such as 0.0.0.0:7946 or [::]:7946";
+            let problem = "an IP address and a port expected, such as 0.0.0.0:7400 or [::]:7400";
             listen.get_ref().parse().map_err(|_| document.wrong("listen", listen, problem))
         });
         let memory_limit_bytes = match &file.memory_limit_bytes {
@@ -194,10 +194,10 @@ impl NodeDescription {
         put(
             "address",
             self.address.as_ref().map(text),
-            "\"db1.example.org:7946\"  # as the cluster was created",
+            "\"db1.example.org:7400\"  # as the cluster was created",
         );
         let listen = self.listen.map(|listen| quoted(&listen.to_string()));
-        put("listen", listen, "\"0.0.0.0:7946\"  # where the address says");
+        put("listen", listen, "\"0.0.0.0:7400\"  # where the address says");
         let has_limit = self.memory_limit_bytes != u64::MAX;
         put(
             "memory-limit-bytes",
@@ -257,8 +257,8 @@ mod tests {
         // What stands there as a comment can be used as it is.
         let text = new().to_toml().replace("# address", "address").replace("# listen", "listen");
         let edited = parse(&text.replace("# memory-limit", "memory-limit")).unwrap();
-        assert_eq!(edited.address.as_deref(), Some("db1.example.org:7946"));
-        assert_eq!((edited.listen, edited.memory_limit_bytes), ("0.0.0.0:7946".parse().ok(), 4 << 30));
+        assert_eq!(edited.address.as_deref(), Some("db1.example.org:7400"));
+        assert_eq!((edited.listen, edited.memory_limit_bytes), ("0.0.0.0:7400".parse().ok(), 4 << 30));
     }
 
     #[test]
@@ -276,7 +276,7 @@ mod tests {
         let with = |from: &str, to: &str| parse(&text.replacen(from, to, 1)).unwrap_err().to_string();
         assert!(with("# address", "adress").starts_with("n/node.toml:3: unknown field `adress`"));
         assert!(
-            with("# address = \"db1.example.org:7946\"", "address = 'db1'")
+            with("# address = \"db1.example.org:7400\"", "address = 'db1'")
                 .contains("3: address: \"db1\" is")
         );
         assert!(with("# listen = \"0.0.0.0", "listen = \"db1").contains("4: listen: an IP address"));

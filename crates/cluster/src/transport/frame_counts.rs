@@ -28,10 +28,12 @@ impl FrameTotal {
     }
 }
 
-/// Frames of one direction, by kind. Those of a batch count each for itself. Bytes are those of what is asked and answered: what
-/// the network adds is in the statistics of its links.
+/// Frames of one direction, by kind, where those of a batch count each for itself; and how many the network carried. Bytes are
+/// those of what is asked and answered: what the network adds is in the statistics of its links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FrameCounts {
+    /// Frames as the network carries them, of all kinds: a batch is one.
+    pub carried: u64,
     /// Questions.
     pub questions: FrameTotal,
     /// Answers.
@@ -64,6 +66,11 @@ impl FrameCounts {
     }
 
     fn add(&mut self, frame: &Frame) {
+        self.carried += 1;
+        self.add_parts(frame);
+    }
+
+    fn add_parts(&mut self, frame: &Frame) {
         let total = match frame {
             Frame::Question(_) => &mut self.questions,
             Frame::Answer(_) => &mut self.answers,
@@ -72,7 +79,7 @@ impl FrameCounts {
             Frame::Forget(_) => &mut self.forgets,
             Frame::Copy(_) => &mut self.copies,
             Frame::Travel(_) => &mut self.travels,
-            Frame::Batch(frames) => return frames.iter().for_each(|frame| self.add(frame)),
+            Frame::Batch(frames) => return frames.iter().for_each(|frame| self.add_parts(frame)),
         };
         total.add(frame.content_bytes());
     }
@@ -147,6 +154,7 @@ mod tests {
         a.send(NodeId(2), &answer(5)).unwrap();
         assert_eq!(a.send(NodeId(2), &answer(7)), Err(SendError::Full));
         let expected = FrameCounts {
+            carried: 2,
             answers: FrameTotal { frames: 3, bytes: 35 },
             forgets: FrameTotal { frames: 1, bytes: 0 },
             ..FrameCounts::default()

@@ -5,6 +5,7 @@ use crate::travel::held_rows::HeldRows;
 use crate::travel::message::{BeginTravel, Outgoing, TravelFailure, TravelMessage, TravelRows};
 use crate::travel::sent_rows::{RowsPlace, SentRows};
 use crate::travel::stage_inbound::StageInbound;
+use crate::travel::travel_options::TravelOptions;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::travel::{EncodedRows, PlaceMeasures, StageMeasure};
@@ -219,12 +220,12 @@ impl AskedTravel {
         out.extend(self.begin.places.iter().map(|place| (place.node, TravelMessage::End(id))));
     }
 
-    /// Asks for what is missing, if that is due at `now`; fails if its time is over, or a node is silent for `silence_max`, of whom
-    /// `heard` says when it was heard of.
+    /// Asks for what is missing, if that is due at `now`; fails if its time is over, or if a node is silent for longer than
+    /// `options` allow, of whom `heard` says when it was heard of.
     pub fn want(
         &mut self,
         now: Duration,
-        silence_max: Duration,
+        options: &TravelOptions,
         heard: impl Fn(NodeId) -> Duration,
         out: &mut Vec<Outgoing>,
     ) {
@@ -235,12 +236,15 @@ impl AskedTravel {
             return self.fail(TravelFailure::time_over(self.begin.patience));
         }
         let missing: Vec<_> = self.results.missing().collect();
-        let silent = missing.iter().map(|(place, _)| self.begin.places[*place].node).find(|node| {
-            let heard_at = heard(*node).max(self.began_at);
-            heard_at.saturating_add(silence_max) <= now
+        let silent = missing.iter().map(|(place, _)| self.begin.places[*place].node).find_map(|node| {
+            // Who was silent already had to be chosen all the same.
+            let is_suspected = heard(node).saturating_add(options.suspect_after) <= self.began_at;
+            let heard_at = if is_suspected { self.began_at } else { heard(node) };
+            let allowed = options.silence_allowed(self.began_at, heard_at);
+            (heard_at.saturating_add(allowed) <= now).then_some((node, allowed))
         });
-        if let Some(node) = silent {
-            let text = format!("node {} has said nothing for {silence_max:?}", node.0);
+        if let Some((node, allowed)) = silent {
+            let text = format!("node {} has said nothing for {allowed:.0?}", node.0);
             return self.fail(TravelFailure { kind: ErrorKind::Busy, text });
         }
         if self.want_at > now {
@@ -360,13 +364,13 @@ mod tests {
         let (mut query, mut out) = (asked(1 << 20), Vec::new());
         query.take(NOW, NodeId(2), results(&query, 0, 5), &budget);
         let hears = |_: NodeId| NOW;
-        query.want(NOW, Duration::from_secs(9), hears, &mut out);
+        query.want(NOW, &TravelOptions::default(), hears, &mut out);
         assert!(out.is_empty(), "they may be on their way");
         query.more(NOW, 0);
-        query.want(NOW, Duration::from_secs(9), hears, &mut out);
+        query.want(NOW, &TravelOptions::default(), hears, &mut out);
         assert!(out.is_empty(), "rows of another stage");
         query.more(NOW, 1);
-        query.want(NOW, Duration::from_secs(9), hears, &mut out);
+        query.want(NOW, &TravelOptions::default(), hears, &mut out);
         let wanted: Vec<_> = out
             .iter()
             .filter_map(|(to, message)| match message {
@@ -375,5 +379,30 @@ mod tests {
             })
             .collect();
         assert_eq!(wanted, [(1, 0), (2, 1)]);
+    }
+
+    /// Of a query that began at [`NOW`]: what it has failed by so long after, if node 2 was last heard of at `heard_at`.
+    fn failed(after: Duration, heard_at: Duration) -> Option<String> {
+        let (mut query, now) = (asked(1 << 20), NOW + after);
+        let heard = |node: NodeId| if node == NodeId(2) { heard_at } else { now };
+        query.want(now, &TravelOptions::default(), heard, &mut Vec::new());
+        query.error().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_silent_node_is_waited_for_as_long_as_the_query_has_run() {
+        let ms = Duration::from_millis;
+        // It has just begun: a few heartbeats.
+        assert_eq!(failed(ms(299), NOW - ms(100)), None);
+        assert!(failed(ms(300), NOW - ms(100)).unwrap().contains("node 2 has said nothing for 400ms"));
+        // As long as it had run.
+        assert_eq!(failed(ms(3999), NOW + ms(2000)), None);
+        assert!(failed(ms(4000), NOW + ms(2000)).unwrap().contains("nothing for 2s"));
+        // Three seconds at most.
+        assert_eq!(failed(ms(62_999), NOW + ms(60_000)), None);
+        assert!(failed(ms(63_000), NOW + ms(60_000)).unwrap().contains("nothing for 3s"));
+        // There was no other: it may come back.
+        assert_eq!(failed(ms(399), NOW - ms(900)), None);
+        assert!(failed(ms(400), NOW - ms(900)).is_some());
     }
 }

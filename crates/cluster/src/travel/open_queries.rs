@@ -320,7 +320,7 @@ impl OpenQueries {
     }
 
     fn look_at_asked(&mut self, now: Duration) {
-        let (mut out, silence_max) = (Vec::new(), self.parts.options.silence_max);
+        let (mut out, options) = (Vec::new(), self.parts.options);
         let (heard, own) = (&self.heard, self.parts.author.node);
         for asked in self.asked.values_mut() {
             let AskedState::Begun(asked) = asked else { continue };
@@ -328,7 +328,7 @@ impl OpenQueries {
                 true => now,
                 false => heard.get(&node).copied().unwrap_or_default(),
             };
-            asked.want(now, silence_max, heard_at, &mut out);
+            asked.want(now, &options, heard_at, &mut out);
         }
         self.put(out);
     }
@@ -411,7 +411,7 @@ impl OpenQueries {
         let partitions = tables.groups().partitions();
         let is_silent = |node: NodeId| {
             let heard_at = self.heard.get(&node).copied().unwrap_or_default();
-            node != own.node && heard_at.saturating_add(self.parts.options.silence_max) <= now
+            node != own.node && heard_at.saturating_add(self.parts.options.suspect_after) <= now
         };
         let (mut places, mut loads): (Vec<Author>, BTreeMap<NodeId, usize>) = Default::default();
         let mut of_partition = Vec::with_capacity(usize::from(partitions.get()));

@@ -23,7 +23,11 @@ pub struct TravelOptions {
     pub early_bytes_max: usize,
     /// How long a node waits before it asks for what is missing.
     pub want_after: Duration,
-    /// How long a node may be silent before its queries fail.
+    /// How long a node that is said to run a query may be silent before that has failed for whoever asked, if it has only just
+    /// begun; and before others are chosen, where there are any. A few heartbeats.
+    pub suspect_after: Duration,
+    /// The same of a query that has run for as long or longer, so that no more work is lost than time; and how long an asker may be
+    /// silent before its queries end.
     pub silence_max: Duration,
     /// How long a query may take at most.
     pub patience_max: Duration,
@@ -37,9 +41,19 @@ impl Default for TravelOptions {
             inbound_bytes_max: 16 << 20,
             early_bytes_max: 16 << 20,
             want_after: Duration::from_millis(200),
+            suspect_after: Duration::from_millis(400),
             silence_max: Duration::from_secs(3),
             patience_max: Duration::from_secs(3600),
         }
+    }
+}
+
+impl TravelOptions {
+    /// How long a node may be silent for whoever asked, when it was last heard of at `heard_at`, at which moment the query had run
+    /// since `began_at`: as long as that, and no shorter or longer than it may.
+    #[must_use]
+    pub fn silence_allowed(&self, began_at: Duration, heard_at: Duration) -> Duration {
+        heard_at.saturating_sub(began_at).max(self.suspect_after).min(self.silence_max)
     }
 }
 

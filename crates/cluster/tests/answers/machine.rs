@@ -1,7 +1,7 @@
 //! Machine: a node on its log and its network, with clients that read and write.
 
+use crate::simulation::traced_transport::{SharedTrace, TracedTransport};
 use crate::toy_partition::ToyPartition;
-use crate::traced_transport::{SharedTrace, TracedTransport};
 use crate::workers::{WorkTimes, Workers};
 use crate::world::{PARTITIONS, partitions};
 use evergraph_cluster::digest::SeenLog;

@@ -18,7 +18,6 @@ mod machine;
 #[allow(dead_code, reason = "other tests use more of it")]
 mod simulation;
 mod toy_partition;
-mod traced_transport;
 mod workers;
 mod world;
 

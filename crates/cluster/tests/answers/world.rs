@@ -2,8 +2,9 @@
 
 use crate::judge::Judge;
 use crate::machine::{EndedAsk, Machine, SILENCE_MAX, author};
+use crate::simulation::tally::tally;
 use crate::simulation::trace::Trace;
-use crate::traced_transport::SharedTrace;
+use crate::simulation::traced_transport::SharedTrace;
 use crate::workers::WorkTimes;
 use evergraph_cluster::certification::certifier::CertifierLimits;
 use evergraph_cluster::key_hash::graph_salt::GraphSalt;
@@ -20,7 +21,6 @@ use evergraph_cluster::transport::memory::{MemoryNetwork, NetworkFaults};
 use evergraph_graph::id::{LabelId, PartitionId};
 use evergraph_graph::partition::PartitionCount;
 use evergraph_graph::timestamp::Timestamp;
-use std::ops::AddAssign;
 use std::time::Duration;
 
 /// Partitions of the graph: two copies each.
@@ -54,29 +54,18 @@ impl Trouble {
     }
 }
 
-/// What happened, by kind.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Tally {
-    pub answered: usize,
-    pub too_old: usize,
-    pub not_answered: usize,
-    /// Answers that took longer than a silent node is waited for.
-    pub slow: usize,
-    pub starts: u32,
-    pub commits: usize,
-    /// Starts, messages of the log, frames, outcomes and horizons.
-    pub trace: Trace,
-}
-
-impl AddAssign for Tally {
-    fn add_assign(&mut self, other: Self) {
-        self.answered += other.answered;
-        self.too_old += other.too_old;
-        self.not_answered += other.not_answered;
-        self.slow += other.slow;
-        self.starts += other.starts;
-        self.commits += other.commits;
-        self.trace += other.trace;
+tally! {
+    /// What happened, by kind.
+    pub struct Tally {
+        pub answered: usize,
+        pub too_old: usize,
+        pub not_answered: usize,
+        /// Answers that took longer than a silent node is waited for.
+        pub slow: usize,
+        pub starts: u32,
+        pub commits: usize,
+        /// Starts, messages of the log, frames, outcomes and horizons.
+        pub trace: Trace,
     }
 }
 
@@ -191,7 +180,7 @@ impl World {
             self.tick(tick, false)?;
             if tick % 10 == 9 && self.is_at_rest() {
                 self.tally.commits = self.judge.commits();
-                self.tally.trace.add(&self.frames.get());
+                self.tally.trace.add(&*self.frames.lock());
                 return Ok(self.tally);
             }
         }

@@ -210,6 +210,10 @@ impl World {
                 }
                 Decision::Refuse(refusal) => verdict_of(refusal),
                 Decision::Answer(answer) => {
+                    // The transaction itself is called a double of this if it comes.
+                    if matches!(answer, CancelAnswer::Cancelled) && !self.is_lost {
+                        self.verdicts.entry((next, place)).or_insert(Verdict::Cancelled);
+                    }
                     answers.push((id, answer));
                     Verdict::Done
                 }

@@ -3,6 +3,7 @@
 use crate::fuse::Fuse;
 use crate::node_log::NodeLog;
 use crate::script::{NODE, SALT, Script, first_state, partitions};
+use crate::simulation::tally::tally;
 use crate::simulation::trace::Trace;
 use crate::toy_partition::{SharedToyFile, ToyPartition, ToySync};
 use evergraph_cluster::log::memory::{LogFaults, MemoryLog, MemoryLogClient};
@@ -32,7 +33,6 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::mem::discriminant;
-use std::ops::AddAssign;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -86,30 +86,20 @@ enum UnderWay {
     Written(WrittenCheckpoint),
 }
 
-/// What came of a plan.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Outcome {
-    pub crashes: usize,
-    /// Steps of partitions after the last crash.
-    pub steps: u64,
-    /// Times that a partition found no room for a commit.
-    pub stalls: usize,
-    /// Checkpoints that were written.
-    pub checkpoints: usize,
-    /// Checkpoints that failed without a crash.
-    pub failures: usize,
-    /// Messages of the log, what the node did with them, and its files after each crash.
-    pub trace: Trace,
-}
-
-impl AddAssign for Outcome {
-    fn add_assign(&mut self, other: Self) {
-        self.crashes += other.crashes;
-        self.steps += other.steps;
-        self.stalls += other.stalls;
-        self.checkpoints += other.checkpoints;
-        self.failures += other.failures;
-        self.trace += other.trace;
+tally! {
+    /// What came of a plan.
+    pub struct Outcome {
+        pub crashes: usize,
+        /// Steps of partitions after the last crash.
+        pub steps: u64,
+        /// Times that a partition found no room for a commit.
+        pub stalls: usize,
+        /// Checkpoints that were written.
+        pub checkpoints: usize,
+        /// Checkpoints that failed without a crash.
+        pub failures: usize,
+        /// Messages of the log, what the node did with them, and its files after each crash.
+        pub trace: Trace,
     }
 }
 

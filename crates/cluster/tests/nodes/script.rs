@@ -4,6 +4,7 @@
 //! join, and processes of theirs from before write on; some transactions cannot be read. Other mutations need not fit the
 //! graph: the toy partitions keep whatever they are given.
 
+use crate::simulation::tally::tally;
 use crate::toy_partition::History;
 use evergraph_cluster::certification::certifier::CertifierLimits;
 use evergraph_cluster::certification::outcome::{Outcome, Refusal};
@@ -58,22 +59,23 @@ pub fn first_state() -> ReplicatedState {
     ReplicatedState::new(SALT, limits, tables)
 }
 
-/// What happened in a script, by kind.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Tally {
-    pub commits: u32,
-    pub conflicts: u32,
-    pub too_old: u32,
-    pub doubles: u32,
-    pub parts: u32,
-    pub given: u32,
-    pub named: u32,
-    pub indexes: u32,
-    pub placed: u32,
-    pub joined: u32,
-    pub refused_by_tables: u32,
-    pub fenced: u32,
-    pub malformed: u32,
+tally! {
+    /// What happened in a script, by kind.
+    pub struct Tally {
+        pub commits: u32,
+        pub conflicts: u32,
+        pub too_old: u32,
+        pub doubles: u32,
+        pub parts: u32,
+        pub given: u32,
+        pub named: u32,
+        pub indexes: u32,
+        pub placed: u32,
+        pub joined: u32,
+        pub refused_by_tables: u32,
+        pub fenced: u32,
+        pub malformed: u32,
+    }
 }
 
 /// Messages, and what follows from them.

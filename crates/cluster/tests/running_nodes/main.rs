@@ -5,6 +5,7 @@
 //! copies         what a node has lost comes from the others, while all write: it is what they have
 //! indexes        built by the stores of all nodes, while all nodes write
 //! judge          reads the log by itself: the graph after each commit
+//! look_ups       a read of all partitions is a frame to each node, and a few back
 //! own_reads      the same of readers that read the partitions of their node themselves
 //! reads          what any node reads of all partitions at S is the graph at S, while commits and merges go on
 //! writer         transactions that fit the graph, by hand: each is decided before the next
@@ -24,6 +25,7 @@ mod cluster;
 mod copies;
 mod indexes;
 mod judge;
+mod look_ups;
 mod own_reads;
 mod reads;
 #[path = "../stores/script.rs"]
@@ -33,6 +35,9 @@ mod settling;
 #[path = "../../../memory_engine/tests/partitions/shown.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod shown;
+#[path = "../simulation/mod.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod simulation;
 mod stores;
 mod transactions;
 mod vertex_ids;

@@ -8,6 +8,7 @@
 
 use crate::script::{PERSON, SALT, Script, WEIGHT, WEIGHTS, first_state, partitions};
 use crate::shown::Shown;
+use crate::simulation::tally::tally;
 use crate::simulation::trace::Trace;
 use evergraph_cluster::digest::{SeenLog, take_seen};
 use evergraph_cluster::log_position::LogPosition;
@@ -47,20 +48,21 @@ const CUTS_MAX: u32 = 3;
 /// A change from which on a disk fails: that of a partition, or else the node's; from 1.
 pub type DiskFault = (Option<PartitionId>, u64);
 
-/// What happened, by kind.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Tally {
-    pub disk_failures: u32,
-    pub cuts: u32,
-    /// Partitions that were ahead of their node's checkpoint at a start, and those that had begun a message.
-    pub ahead: u32,
-    pub begun: u32,
-    /// Snapshots that were compared, and those that were too old.
-    pub compared: u32,
-    pub refused: u32,
-    pub store_checkpoints: u64,
-    /// Messages, how often each disk had changed after them, and the files after each power cut.
-    pub trace: Trace,
+tally! {
+    /// What happened, by kind.
+    pub struct Tally {
+        pub disk_failures: u32,
+        pub cuts: u32,
+        /// Partitions that were ahead of their node's checkpoint at a start, and those that had begun a message.
+        pub ahead: u32,
+        pub begun: u32,
+        /// Snapshots that were compared, and those that were too old.
+        pub compared: u32,
+        pub refused: u32,
+        pub store_checkpoints: u64,
+        /// Messages, how often each disk had changed after them, and the files after each power cut.
+        pub trace: Trace,
+    }
 }
 
 /// How a life of the node ended, if nothing was wrong.

@@ -23,39 +23,20 @@ mod simulation;
 use crate::machine::{Machine, Tally};
 use crate::script::Script;
 use crate::simulation::seeds::Seeds;
+use crate::simulation::tally::tally;
 use crate::simulation::trace::assert_repeats;
 use evergraph_cluster::planted::{Bug, with};
-use std::ops::AddAssign;
 
 /// Messages of a script.
 const MESSAGES: usize = 45;
 /// Lives in which a disk fails, at most.
 const FAULTS: usize = 5;
 
-/// What happened on a machine, and in its script.
-#[derive(Clone, Copy, Default)]
-struct Played {
-    tally: Tally,
-    script: script::Tally,
-}
-
-impl AddAssign for Played {
-    fn add_assign(&mut self, other: Self) {
-        let (tally, of_seed) = (&mut self.tally, other.tally);
-        tally.disk_failures += of_seed.disk_failures;
-        tally.cuts += of_seed.cuts;
-        tally.ahead += of_seed.ahead;
-        tally.begun += of_seed.begun;
-        tally.compared += of_seed.compared;
-        tally.refused += of_seed.refused;
-        tally.store_checkpoints += of_seed.store_checkpoints;
-        tally.trace += of_seed.trace;
-        let (script, of_seed) = (&mut self.script, other.script);
-        script.commits += of_seed.commits;
-        script.refused += of_seed.refused;
-        script.doubles += of_seed.doubles;
-        script.divided_edges += of_seed.divided_edges;
-        script.deleted_vertices += of_seed.deleted_vertices;
+tally! {
+    /// What happened on a machine, and in its script.
+    struct Played {
+        tally: Tally,
+        script: script::Tally,
     }
 }
 

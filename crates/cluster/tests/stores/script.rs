@@ -4,6 +4,7 @@
 //! too: of each message one transaction may be refused, the others cannot be.
 
 use crate::shown::Shown;
+use crate::simulation::tally::tally;
 use evergraph_cluster::certification::certifier::CertifierLimits;
 use evergraph_cluster::digest::SeenLog;
 use evergraph_cluster::key_hash::graph_salt::{GraphSalt, KeyHash};
@@ -60,15 +61,16 @@ pub fn first_state() -> ReplicatedState {
     ReplicatedState::new(SALT, CertifierLimits::default(), tables)
 }
 
-/// What happened in a script, by kind.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Tally {
-    pub commits: u32,
-    pub refused: u32,
-    pub doubles: u32,
-    /// Edges whose ends lie in different partitions.
-    pub divided_edges: u32,
-    pub deleted_vertices: u32,
+tally! {
+    /// What happened in a script, by kind.
+    pub struct Tally {
+        pub commits: u32,
+        pub refused: u32,
+        pub doubles: u32,
+        /// Edges whose ends lie in different partitions.
+        pub divided_edges: u32,
+        pub deleted_vertices: u32,
+    }
 }
 
 /// Messages, and what follows from them.

@@ -1,6 +1,6 @@
 //! Answers: random queries on random graphs find the same in one store, by the remote view, and by stages that travel.
 
-use crate::cluster::{Cluster, stores};
+use crate::cluster::{Cluster, stores, trusting};
 use crate::gates::PausingStages;
 use crate::graphs::Described;
 use crate::questions::{Way, ask, plan, random};
@@ -91,7 +91,7 @@ fn stages_that_travel_find_what_one_store_finds() {
     let faults = NetworkFaults { delay_max: Duration::from_micros(300), ..NetworkFaults::default() };
     let mut from_some = 0;
     for seed in 1..=3 {
-        let tally = play(seed, faults, TravelOptions::default(), 60);
+        let tally = play(seed, faults, trusting(), 60);
         assert_eq!((tally.travelled, tally.fell_back, tally.again), (60, 0, 0), "{tally:?}");
         from_some += tally.from_some;
     }
@@ -106,7 +106,7 @@ fn a_network_that_loses_doubles_and_turns_round_changes_nothing() {
         doubled: OneIn(8),
         late: OneIn(10),
     };
-    let options = TravelOptions { want_after: Duration::from_millis(20), ..TravelOptions::default() };
+    let options = TravelOptions { want_after: Duration::from_millis(20), ..trusting() };
     let mut again = 0;
     for seed in 11..=13 {
         let tally = play(seed, faults, options, 40);
@@ -120,7 +120,7 @@ fn a_network_that_loses_doubles_and_turns_round_changes_nothing() {
 fn what_has_no_room_is_asked_for_later() {
     let faults = NetworkFaults { delay_max: Duration::from_micros(300), ..NetworkFaults::default() };
     // One message at a time waits.
-    let options = TravelOptions { inbound_bytes_max: 1, early_bytes_max: 0, ..TravelOptions::default() };
+    let options = TravelOptions { inbound_bytes_max: 1, early_bytes_max: 0, ..trusting() };
     let tally = play(21, faults, options, 30);
     assert_eq!((tally.travelled, tally.fell_back), (30, 0), "{tally:?}");
 }
@@ -131,7 +131,7 @@ fn stages_that_pause_after_each_call_of_a_step_find_the_same() {
     let stages = PausingStages::default();
     let pauses = Arc::clone(&stages.pauses);
     let programs: Arc<dyn StagePrograms> = Arc::new(stages);
-    let tally = play_by(&programs, 25, faults, TravelOptions::default(), 40);
+    let tally = play_by(&programs, 25, faults, trusting(), 40);
     assert_eq!((tally.travelled, tally.fell_back), (40, 0), "{tally:?}");
     let pauses = pauses.load(Ordering::Relaxed);
     assert!(pauses > 40 * 3 * 4, "{pauses} pauses");
@@ -140,7 +140,7 @@ fn stages_that_pause_after_each_call_of_a_step_find_the_same() {
 #[test]
 fn own_writes_are_seen_and_reads_are_noted_where_they_are_read_from_here() {
     let programs: Arc<dyn StagePrograms> = Arc::new(QueryStages);
-    let cluster = Cluster::start(22, NetworkFaults::default(), &programs, TravelOptions::default());
+    let cluster = Cluster::start(22, NetworkFaults::default(), &programs, trusting());
     let stores = stores(&cluster);
     let described = Described::random(&mut SeededChance::new(22), 20, 40);
     let after = TransactionOptions::default().freshness(Freshness::After(described.on_cluster(&stores[0])));
@@ -163,7 +163,7 @@ fn own_writes_are_seen_and_reads_are_noted_where_they_are_read_from_here() {
 #[test]
 fn rows_that_come_in_any_order_do_not_choose_which_of_the_same_goes_on() {
     let programs: Arc<dyn StagePrograms> = Arc::new(QueryStages);
-    let cluster = Cluster::start(24, NetworkFaults::default(), &programs, TravelOptions::default());
+    let cluster = Cluster::start(24, NetworkFaults::default(), &programs, trusting());
     let stores = stores(&cluster);
     let seen = Described::random(&mut SeededChance::new(24), 60, 260).on_cluster(&stores[0]);
     let options = TransactionOptions::default().freshness(Freshness::After(seen));
@@ -183,7 +183,7 @@ fn rows_that_come_in_any_order_do_not_choose_which_of_the_same_goes_on() {
 #[test]
 fn an_explanation_says_what_runs_where() {
     let programs: Arc<dyn StagePrograms> = Arc::new(QueryStages);
-    let cluster = Cluster::start(23, NetworkFaults::default(), &programs, TravelOptions::default());
+    let cluster = Cluster::start(23, NetworkFaults::default(), &programs, trusting());
     let stores = stores(&cluster);
     Described::random(&mut SeededChance::new(23), 20, 40).on_cluster(&stores[0]);
     let text = ".V().out().out().groupCount().by('name').explain()";

@@ -179,6 +179,12 @@ pub struct Cluster {
     _ticks: JoinHandle<()>,
 }
 
+/// Options of nodes that suspect nobody: on a machine that is busy a thread may stand still for longer than a silence that is noticed.
+pub fn trusting() -> TravelOptions {
+    let patience = Duration::from_secs(30);
+    TravelOptions { suspect_after: patience, silence_max: patience, ..TravelOptions::default() }
+}
+
 impl Cluster {
     /// Three nodes that have joined, on a network with faults, which run `programs`.
     pub fn start(

@@ -1,7 +1,7 @@
 //! Counts: a stage takes at most a message from each node to each other one and 64 thousand rows, and a row at most 16 bytes; the edges
 //! that nodes read together are those that one node would read.
 
-use crate::cluster::{Cluster, Node, PATIENCE, stores};
+use crate::cluster::{Cluster, Node, PATIENCE, stores, trusting};
 use crate::graphs::Described;
 use crate::questions::{Way, ask, plan};
 use evergraph_cluster::seeded::SeededChance;
@@ -33,7 +33,7 @@ fn messages_and_bytes_of_rows_are_few() {
     let faults = NetworkFaults { delay_max: Duration::from_micros(300), ..NetworkFaults::default() };
     let programs: Arc<dyn StagePrograms> = Arc::new(QueryStages);
     // Nobody asks twice, however slow the machine is.
-    let options = TravelOptions { want_after: Duration::from_secs(30), ..TravelOptions::default() };
+    let options = TravelOptions { want_after: Duration::from_secs(30), ..trusting() };
     let cluster = Cluster::start(31, faults, &programs, options);
     let stores = stores(&cluster);
     let described = Described::random(&mut SeededChance::new(31), 300, 3000);
@@ -74,7 +74,7 @@ fn told_edges(note: &str) -> (usize, u64) {
 #[test]
 fn every_edge_is_read_by_one_node_which_tells_it() {
     let programs: Arc<dyn StagePrograms> = Arc::new(QueryStages);
-    let cluster = Cluster::start(33, NetworkFaults::default(), &programs, TravelOptions::default());
+    let cluster = Cluster::start(33, NetworkFaults::default(), &programs, trusting());
     let stores = stores(&cluster);
     let described = Described::random(&mut SeededChance::new(33), 300, 3000);
     described.on_cluster(&stores[0]);
@@ -121,7 +121,7 @@ fn sent_bytes(cluster: &Cluster) -> (u64, u64) {
 fn three_hops_and_a_count_take_a_third_of_the_remote_views_bytes() {
     let faults = NetworkFaults { delay_max: Duration::from_micros(300), ..NetworkFaults::default() };
     let programs: Arc<dyn StagePrograms> = Arc::new(QueryStages);
-    let cluster = Cluster::start(32, faults, &programs, TravelOptions::default());
+    let cluster = Cluster::start(32, faults, &programs, trusting());
     let stores = stores(&cluster);
     Described::random(&mut SeededChance::new(32), 250, 15_000).on_cluster(&stores[0]);
     let text = ".V().out().out().out().count()";

@@ -1,6 +1,6 @@
 //! Ends: a query ends everywhere with its asker, its time and its memory; with a node that is lost it runs in another way.
 
-use crate::cluster::{Cluster, ClusterStore, stores};
+use crate::cluster::{Cluster, ClusterStore, stores, trusting};
 use crate::gates::{EndlessStages, Gate, GatedStages};
 use crate::graphs::Described;
 use crate::questions::{Way, ask, ask_within, plan};
@@ -23,7 +23,7 @@ fn gated(seed: u64, silence_max: Duration) -> (Cluster, Vec<ClusterStore>, Arc<G
     let gate = Arc::new(Gate::default());
     let programs: Arc<dyn StagePrograms> = Arc::new(GatedStages(Arc::clone(&gate)));
     let faults = NetworkFaults { delay_max: Duration::from_micros(300), ..NetworkFaults::default() };
-    let options = TravelOptions { silence_max, ..TravelOptions::default() };
+    let options = TravelOptions { suspect_after: silence_max, silence_max, ..TravelOptions::default() };
     let cluster = Cluster::start(seed, faults, &programs, options);
     let stores = stores(&cluster);
     let described = Described::random(&mut SeededChance::new(seed), 50, 200);
@@ -105,7 +105,7 @@ fn a_query_ends_with_its_memory() {
 }
 
 #[test]
-fn a_query_reads_in_another_way_if_a_node_is_lost_meanwhile() {
+fn a_query_begins_again_at_other_nodes_if_one_is_lost_meanwhile() {
     let (cluster, stores, gate, expected) = gated(45, Duration::from_millis(900));
     gate.close();
     std::thread::scope(|scope| {
@@ -115,10 +115,13 @@ fn a_query_reads_in_another_way_if_a_node_is_lost_meanwhile() {
             cluster.network.cut(NodeId(2), NodeId(other));
             cluster.network.cut(NodeId(other), NodeId(2));
         }
+        cluster.wait_until("it does not begin again", || gate.waiting() == 5);
+        gate.open();
         let (found, notes) = asked.join().unwrap().unwrap();
         assert_eq!(found, expected);
-        assert!(notes.iter().any(|note| note.contains("node 2 has said nothing")), "{notes:?}");
-        gate.open();
+        let again = "begun again at other nodes, since node 2 has said nothing for ";
+        assert!(notes.len() == 3 && notes[0].contains(again), "{notes:?}");
+        assert!(notes[1..].iter().all(|note| !note.contains("node 2")), "{notes:?}");
     });
     // From then on others are asked.
     let (found, notes) = ask(&plan(TEXT, Way::Travelling), &stores[0].snapshot()).unwrap();
@@ -156,8 +159,7 @@ fn a_query_that_scans_for_long_leaves_its_threads_to_others() {
     // The first query, on each node.
     let programs = EndlessStages { gate: Arc::clone(&gate), endless: AtomicUsize::new(3) };
     let programs: Arc<dyn StagePrograms> = Arc::new(programs);
-    let options =
-        TravelOptions { threads: 1, silence_max: Duration::from_secs(30), ..TravelOptions::default() };
+    let options = TravelOptions { threads: 1, ..trusting() };
     let cluster = Cluster::start(47, NetworkFaults::default(), &programs, options);
     let stores = stores(&cluster);
     let described = Described::random(&mut SeededChance::new(47), 50, 200);

@@ -1,6 +1,6 @@
 //! Horizon: what a query reads is kept on every node for as long as it runs there, and one that is too old is refused.
 
-use crate::cluster::{Cluster, ClusterStore, pause, stores};
+use crate::cluster::{Cluster, ClusterStore, pause, stores, trusting};
 use crate::gates::{Gate, GatedStages};
 use crate::graphs::Described;
 use crate::questions::{Way, ask, plan};
@@ -9,7 +9,6 @@ use evergraph_cluster::node::horizon::HorizonOptions;
 use evergraph_cluster::node::peer_loop::PeerOptions;
 use evergraph_cluster::seeded::SeededChance;
 use evergraph_cluster::transport::memory::NetworkFaults;
-use evergraph_cluster::travel::travel_options::TravelOptions;
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::stage_programs::StagePrograms;
 use evergraph_graph::transaction::Transaction as _;
@@ -25,7 +24,7 @@ const AGE_MAX: Duration = Duration::from_secs(1);
 fn aging(seed: u64) -> (Cluster, Vec<ClusterStore>, Arc<Gate>, Vec<String>) {
     let gate = Arc::new(Gate::default());
     let programs: Arc<dyn StagePrograms> = Arc::new(GatedStages(Arc::clone(&gate)));
-    let options = TravelOptions { silence_max: Duration::from_secs(30), ..TravelOptions::default() };
+    let options = trusting();
     let horizon = HorizonOptions { snapshot_age_max: AGE_MAX, ..HorizonOptions::default() };
     let peers = PeerOptions { horizon, ..PeerOptions::default() };
     let cluster = Cluster::start_with(seed, NetworkFaults::default(), (&programs, options), peers);

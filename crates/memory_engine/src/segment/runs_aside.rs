@@ -114,11 +114,10 @@ impl RunsAside {
 
     /// The newest stamp of `key` that is `visible`. Cost: a binary search in each run, up to the first that has one.
     #[must_use]
+    #[inline]
     pub fn newest_stamp(&self, key: RecordKey, visible: impl Fn(&Stamp) -> bool) -> Option<Stamp> {
-        self.runs().rev().find_map(|run| {
-            let stamps = run.stamps_at(run.places_of(key, 0));
-            stamps.iter().rev().copied().find(|stamp| visible(stamp))
-        })
+        // Every edge that is put asks, and hardly ever is there a run.
+        newest_stamp(self.0.as_deref()?, key, visible)
     }
 
     /// Bytes on the heap, property values included.
@@ -126,6 +125,13 @@ impl RunsAside {
     pub fn heap_bytes(&self) -> usize {
         size_of_val(self.shared()) + self.runs().map(Run::heap_bytes).sum::<usize>()
     }
+}
+
+fn newest_stamp(runs: &[Arc<Run>], key: RecordKey, visible: impl Fn(&Stamp) -> bool) -> Option<Stamp> {
+    runs.iter().rev().find_map(|run| {
+        let stamps = run.stamps_at(run.places_of(key, 0));
+        stamps.iter().rev().copied().find(|stamp| visible(stamp))
+    })
 }
 
 /// The last runs as one, if the oldest of them isn't much longer than the newest.

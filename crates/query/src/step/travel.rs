@@ -3,12 +3,12 @@
 //! ```text
 //! V() scans all             program ──> every node begins by itself ──┐
 //! V(ids), or by an index    look up ──> rows ──> their nodes ─────────┴──> results ──> what follows
-//!                            │                                        └──> a node fails: the same steps here, by reading there
-//!                            └ a range with too many: as a scan
+//!                            │                                        ├──> a node fails: once more, at other nodes
+//!                            └ a range with too many: as a scan       └──> again: the same steps here, by reading there
 //! ```
 //!
-//! Nothing goes on before all results have come, so that another way of reading can take the place of a run that a node has
-//! given up. What a run fails by that this would fail by, too, is the query's error.
+//! Nothing goes on before all results have come, so that another run, or another way of reading, can take the place of one that a
+//! node has given up. What a run fails by that this would fail by, too, is the query's error.
 
 use crate::batch::column::{Column, Data};
 use crate::batch::{Batch, Rows};
@@ -83,24 +83,47 @@ impl Travel {
     }
 
     fn run(&mut self, row: Batch, cx: &mut Context<'_>) -> Result<()> {
-        if let Some(travels) = cx.view().travels() {
-            match self.travel(&*travels, &row, cx) {
-                Ok(Some(found)) => {
-                    self.state = TravelState::Results(found);
-                    return Ok(());
-                }
-                Ok(None) => {}
-                Err(error) if !is_of_nodes(&error) => return Err(error),
-                Err(error) => {
-                    cx.charge.check()?;
-                    cx.measurements
-                        .add_note(format!("all steps ran here, since where the vertices lie {error}"));
-                }
-            }
+        if let Some(travels) = cx.view().travels()
+            && let Some(found) = self.results(&*travels, &row, cx)?
+        {
+            self.state = TravelState::Results(found);
+            return Ok(());
         }
         self.state = TravelState::Here;
         self.here.push(row);
         Ok(())
+    }
+
+    /// The results of a run, or of a second one if a node is lost in the first: others are chosen then. `None` if all steps have to
+    /// run here.
+    fn results(
+        &mut self,
+        travels: &dyn Travels,
+        row: &Batch,
+        cx: &mut Context<'_>,
+    ) -> Result<Option<PendingBatches>> {
+        let mut is_second = false;
+        loop {
+            let (error, is_last) = match self.begin(travels, cx) {
+                Ok(None) => return Ok(None),
+                Ok(Some((run, first))) => match self.collect(run, first, row, cx) {
+                    Ok(found) => return Ok(Some(found)),
+                    Err(error) => (error, is_second),
+                },
+                Err(error) => (error, true),
+            };
+            if !is_of_nodes(&error) {
+                return Err(error);
+            }
+            cx.charge.check()?;
+            if is_last {
+                let note = format!("all steps ran here, since where the vertices lie {error}");
+                cx.measurements.add_note(note);
+                return Ok(None);
+            }
+            cx.measurements.add_note(format!("begun again at other nodes, since {error}"));
+            is_second = true;
+        }
     }
 
     /// How the first rows are found: as in a graph at hand, so that a range with too many of them is left to a scan.
@@ -120,14 +143,13 @@ impl Travel {
         })
     }
 
-    /// Runs where the vertices lie; `None` if no fewer messages come of it than of reading from here: rows that are named and do
-    /// not go on to other nodes take one to each of theirs either way.
-    fn travel(
-        &mut self,
+    /// Begins a run where the vertices lie, and says how the first are found; `None` if no fewer messages come of it than of reading
+    /// from here: rows that are named and do not go on to other nodes take one to each of theirs either way.
+    fn begin(
+        &self,
         travels: &dyn Travels,
-        row: &Batch,
         cx: &mut Context<'_>,
-    ) -> Result<Option<PendingBatches>> {
+    ) -> Result<Option<(Box<dyn TravelRun>, FirstVertices)>> {
         let first = self.first_vertices(cx)?;
         let (start, stages) = match first {
             FirstVertices::Scanned => (TravelStart::Everywhere, self.with_scan()),
@@ -139,7 +161,17 @@ impl Travel {
         })?;
         let (memory_bytes, time) = (cx.charge.limits().memory_bytes, left(cx));
         let program = TravelProgram { bytes, stages: stages.len() as u16, start, memory_bytes, time };
-        let mut run = travels.begin(program)?;
+        Ok(Some((travels.begin(program)?, first)))
+    }
+
+    /// Sends the first rows, and collects all results.
+    fn collect(
+        &mut self,
+        mut run: Box<dyn TravelRun>,
+        first: FirstVertices,
+        row: &Batch,
+        cx: &mut Context<'_>,
+    ) -> Result<PendingBatches> {
         match first {
             FirstVertices::Scanned => {}
             FirstVertices::Named => self.send_named(&mut *run, row, cx)?,
@@ -154,7 +186,7 @@ impl Travel {
         for of in run.measures() {
             cx.measurements.add_note(shown(&of));
         }
-        Ok(Some(found))
+        Ok(found)
     }
 
     /// The stages with the scan at their beginning: by label, and everything else behind it. No node asks an index that it may

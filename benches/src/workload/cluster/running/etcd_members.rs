@@ -3,7 +3,7 @@
 use crate::etcd::{member_flags, run_member};
 use crate::free_ports::free_ports;
 use crate::guarded_process::GuardedProcess;
-use crate::process::resident_bytes;
+use crate::process::{processor_seconds, resident_bytes};
 use crate::workload::cluster::running::http;
 use crate::workload::cluster::running::ready::wait;
 use evergraph_cluster::running::etcd_access::EtcdAccess;
@@ -94,6 +94,23 @@ impl EtcdMembers {
             fs::metadata(database).map_or(0, |metadata| metadata.len())
         });
         [memory.sum(), files.sum()]
+    }
+
+    /// Which member leads.
+    ///
+    /// # Errors
+    /// `io` if none does in time.
+    pub fn leader_now(&self) -> Result<usize> {
+        self.wait_for_leader()
+    }
+
+    /// Seconds that processors have worked for each member that runs; 0 for one that does not.
+    #[must_use]
+    pub fn processor_seconds(&self) -> Vec<f64> {
+        let running = self.members.iter().map(|member| member.running.as_ref());
+        running
+            .map(|running| running.map_or(0.0, |running| processor_seconds(running.process.id())))
+            .collect()
     }
 
     fn run(&mut self, at: usize) {

@@ -111,6 +111,27 @@ impl LogServers {
         }
     }
 
+    /// Which server leads the log `key`.
+    ///
+    /// # Errors
+    /// `io` if none does in time.
+    pub fn leader(&self, key: &str) -> Result<usize> {
+        match self {
+            // One leads all that etcd keeps.
+            Self::Etcd(etcd) => etcd.leader_now(),
+            Self::Nats(nats) => nats.leader_now(key),
+        }
+    }
+
+    /// Seconds that processors have worked for each server.
+    #[must_use]
+    pub fn processor_seconds(&self) -> Vec<f64> {
+        match self {
+            Self::Etcd(etcd) => etcd.processor_seconds(),
+            Self::Nats(nats) => nats.processor_seconds(),
+        }
+    }
+
     /// Kills the server that leads the log `key`, as a power cut of its machine would. Which one it was.
     ///
     /// # Errors

@@ -7,6 +7,7 @@
 //! ready          waits for such servers
 //! site           folders and addresses of a cluster's nodes
 //! own_append     what an append costs clients of the log's servers, without any cluster
+//! log_tail       reads a cluster's log beside its nodes
 //! streams        clients of a database: one after the other each does one thing, and notes how long it took
 //! node_service   a node as a process of its own, which is told what to do
 //! node_process   the same, as the harness sees it
@@ -17,6 +18,7 @@
 mod current_status;
 pub mod etcd_members;
 pub mod log_servers;
+pub mod log_tail;
 pub mod nats_servers;
 pub mod node_process;
 pub mod node_service;

@@ -3,7 +3,7 @@
 use crate::free_ports::free_ports;
 use crate::guarded_process::GuardedProcess;
 use crate::nats::{self, ServerPorts};
-use crate::process::resident_bytes;
+use crate::process::{processor_seconds, resident_bytes};
 use crate::workload::cluster::running::ready::wait;
 use evergraph_cluster::log::nats::options::NatsSync;
 use evergraph_cluster::running::nats_access::NatsAccess;
@@ -73,10 +73,27 @@ impl NatsServers {
     /// # Errors
     /// `io` if none leads it.
     pub fn kill_leader(&mut self, key: &str) -> Result<usize> {
-        let stream = self.access(0)?.options(key)?.stream;
-        let leader = wait("no server of NATS leads the stream of the log", || self.leader(&stream))?;
+        let leader = self.leader_now(key)?;
         self.servers[leader].running = None;
         Ok(leader)
+    }
+
+    /// Which server leads the stream of the log `key`.
+    ///
+    /// # Errors
+    /// `io` if none does in time.
+    pub fn leader_now(&self, key: &str) -> Result<usize> {
+        let stream = self.access(0)?.options(key)?.stream;
+        wait("no server of NATS leads the stream of the log", || self.leader(&stream))
+    }
+
+    /// Seconds that processors have worked for each server that runs; 0 for one that does not.
+    #[must_use]
+    pub fn processor_seconds(&self) -> Vec<f64> {
+        let running = self.servers.iter().map(|server| server.running.as_ref());
+        running
+            .map(|running| running.map_or(0.0, |running| processor_seconds(running.process.id())))
+            .collect()
     }
 
     /// Starts a server that was killed, and waits until it has what the others have.

@@ -164,7 +164,7 @@ impl ProcessCluster {
             match kind {
                 StreamKind::Edges => self.acknowledged[0] += report.done() as u64,
                 StreamKind::Vertices => self.acknowledged[1] += report.done() as u64,
-                StreamKind::Reads => {}
+                StreamKind::Reads | StreamKind::Counts => {}
             }
             self.unknown += report.unknown;
         }

@@ -40,6 +40,12 @@ impl OpenNodes {
         Ok(Self { databases: databases.collect::<Result<_>>()?, site })
     }
 
+    /// Under which key their log is kept.
+    #[must_use]
+    pub fn log_key(&self) -> &str {
+        &self.site.log_key
+    }
+
     /// Closes the nodes and opens them again, with or without the check ahead of the append.
     ///
     /// # Errors

@@ -4,6 +4,7 @@
 //! edges      a transaction puts one edge that is not there     begun ──read, write──> committed     both times are noted
 //! vertices   a transaction adds a vertex: it reads nothing     the same
 //! reads      the out-edges of a vertex, in a snapshot of its own
+//! counts     all vertices, counted where they lie: on every node at once; now and then
 //! ```
 //!
 //! Pairs of vertices are drawn without repetition over all runs of a cluster: pair k is a permutation of k, and each client of each
@@ -26,6 +27,8 @@ const EDGE: &str = "EDGE";
 const FIRST_TRANSACTIONS: usize = 64;
 /// Odd, so that products with it, modulo a power of two, are all different.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Between two counts: they take every node's time.
+const COUNT_PAUSE: Duration = Duration::from_millis(10);
 /// After a failure that may pass, before the client goes on.
 const FAILED_WAIT: Duration = Duration::from_millis(1);
 
@@ -38,6 +41,8 @@ pub enum StreamKind {
     Vertices,
     /// Reads the out-edges of a vertex.
     Reads,
+    /// Counts all vertices, by a query that runs on every node.
+    Counts,
 }
 
 /// What the clients of a process do for a while.
@@ -229,6 +234,11 @@ impl Client<'_> {
                 self.database.snapshot().edges(vertex, Direction::Out, &[EDGE])?;
                 Ok(None)
             }
+            StreamKind::Counts => {
+                thread::sleep(COUNT_PAUSE);
+                self.database.snapshot().gremlin("g.V().count()").one::<u64>()?;
+                Ok(None)
+            }
         }
     }
 
@@ -262,17 +272,22 @@ mod tests {
         let database = Database::in_memory().unwrap();
         create(&database, 32).unwrap();
         let vertices = vertices(&database).unwrap();
-        let clients = vec![(StreamKind::Edges, 3), (StreamKind::Reads, 1), (StreamKind::Vertices, 1)];
-        let plan = StreamPlan { clients, time: Duration::ZERO, first: 7, stride: 5 };
-        let mut done = [0; 3];
+        let clients = vec![
+            (StreamKind::Edges, 3),
+            (StreamKind::Reads, 1),
+            (StreamKind::Vertices, 1),
+            (StreamKind::Counts, 1),
+        ];
+        let plan = StreamPlan { clients, time: Duration::ZERO, first: 7, stride: 6 };
+        let mut done = [0; 4];
         for run_number in 0..20 {
-            let plan = StreamPlan { first: 7 + 5 * run_number, ..plan.clone() };
+            let plan = StreamPlan { first: 7 + 6 * run_number, ..plan.clone() };
             let reports = run(&database, &vertices, &plan).unwrap();
             reports.iter().zip(&mut done).for_each(|(report, done)| *done += report.done() as u64);
         }
         // What was refused was not done.
         assert_eq!(count(&database).unwrap(), (done[0], done[2]));
-        assert!(done[0] > 20 && done[1] == 20, "{done:?}");
+        assert!(done[0] > 20 && done[1] == 20 && done[3] == 20, "{done:?}");
         let all: HashSet<[VertexId; 2]> = (0..1024)
             .map(|number| {
                 let client = Client {

@@ -204,6 +204,10 @@ pub struct TravelledSection {
     pub edges_read: u64,
     /// Rows that it has sent to other nodes.
     pub rows_sent: u64,
+    /// Queries that were asked here, and have not ended.
+    pub open_asked: u64,
+    /// Those that run here, whichever node was asked.
+    pub open_running: u64,
 }
 
 /// Messages, and their bytes.
@@ -282,6 +286,8 @@ impl NodeDocument {
             travelled: TravelledSection {
                 edges_read: status.peers.travelled.edges_read,
                 rows_sent: status.peers.travelled.rows,
+                open_asked: status.peers.travelling.0 as u64,
+                open_running: status.peers.travelling.1 as u64,
             },
         }
     }
@@ -456,7 +462,7 @@ pub fn example() -> NodeDocument {
             received: BTreeMap::new(),
             dropped: 1,
         },
-        travelled: TravelledSection { edges_read: 7_000, rows_sent: 80 },
+        travelled: TravelledSection { edges_read: 7_000, rows_sent: 80, open_asked: 1, open_running: 3 },
     }
 }
 

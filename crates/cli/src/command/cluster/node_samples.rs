@@ -120,6 +120,11 @@ pub fn samples(report: &NodeDocument) -> Vec<DatabaseSample> {
         &[],
         counter(report.travelled.rows_sent),
     );
+    for (role, count) in [("asked", report.travelled.open_asked), ("running", report.travelled.open_running)]
+    {
+        let help = "Queries that travel and have not ended: asked on this node, and running on it";
+        add("cluster_travel_open", help, &[("role", role)], gauge(count));
+    }
     samples
 }
 
@@ -152,6 +157,8 @@ mod tests {
             "evergraph_cluster_message_bytes_total{database=\"shop\",direction=\"sent\",kind=\"question\"} 500.0",
             "evergraph_cluster_travel_edges_total{database=\"shop\"} 7000.0",
             "evergraph_cluster_travel_rows_total{database=\"shop\"} 80.0",
+            "evergraph_cluster_travel_open{database=\"shop\",role=\"asked\"} 1.0",
+            "evergraph_cluster_travel_open{database=\"shop\",role=\"running\"} 3.0",
             "evergraph_cluster_log_failed{database=\"shop\"} 0.0",
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");

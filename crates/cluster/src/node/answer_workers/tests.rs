@@ -141,8 +141,8 @@ fn one_asker_leaves_a_thread_for_others_however_long_its_questions_take() {
     desk.workers.begin_work(id_of(4, 4), Duration::from_secs(9), Box::new(|_| Ok(vec![4])));
     assert_eq!(desk.next(), (4, Ok(vec![4])));
     long[0].go_on();
-    assert_eq!(desk.next(), (1, Ok(vec![1])));
     long[2].has_begun();
+    assert_eq!(desk.next(), (1, Ok(vec![1])));
     long[1..].iter().for_each(HeldWork::go_on);
     let mut rest = [desk.next().0, desk.next().0];
     rest.sort_unstable();
@@ -229,7 +229,69 @@ fn the_end_stops_work_and_drops_what_waits() {
 }
 
 #[test]
+fn answers_of_questions_that_wait_together_are_told_once() {
+    let desk = Desk::new(1, 20, 1 << 20);
+    let held = desk.begin_held(1);
+    held.has_begun();
+    (2..=12).for_each(|number| desk.begin(number, move |_| Ok(vec![number as u8])));
+    held.go_on();
+    desk.rung.recv_timeout(LONG).expect("the bell rings for the last of them");
+    let answered: Vec<_> = std::iter::from_fn(|| desk.workers.take_answer()).collect();
+    let all = Vec::from_iter((1..=12).map(|number| (id(number), Ok(vec![number as u8]))));
+    assert_eq!(answered, all, "the bell rings before the last of them");
+    assert!(desk.rung.recv_timeout(Duration::from_millis(30)).is_err(), "the bell rings again");
+}
+
+#[test]
+fn an_answer_does_not_wait_for_a_long_question_behind_it() {
+    let desk = Desk::new(1, 9, 1 << 20);
+    let first = desk.begin_held(1);
+    first.has_begun();
+    let ((looks, looked), (go_on, goes_on)) = (channel(), channel());
+    desk.begin(2, move |check_time| {
+        while goes_on.recv().is_ok() {
+            check_time()?;
+            looks.send(()).expect("the test waits");
+        }
+        Ok(vec![2])
+    });
+    first.go_on();
+    let look = || {
+        go_on.send(()).expect("the work goes on");
+        looked.recv_timeout(LONG).expect("it looks at the clock");
+    };
+    look();
+    assert!(desk.rung.try_recv().is_err(), "it is told at once");
+    desk.clock.advance(TELL_AFTER);
+    look();
+    assert!(desk.rung.try_recv().is_ok(), "the first answer waits for the second");
+    assert_eq!(desk.workers.take_answer(), Some((id(1), Ok(vec![1]))));
+    look();
+    assert!(desk.rung.try_recv().is_err(), "it is told twice");
+    drop(go_on);
+    assert_eq!(desk.next(), (2, Ok(vec![2])));
+}
+
+/// Workers call each other, one by one: each that a question waits for is called.
+#[test]
+fn each_thread_is_called_while_questions_wait() {
+    let desk = Desk::new(4, 9, 1 << 20);
+    for round in 0..50 {
+        let held: Vec<_> = (1..=3).map(|number| desk.begin_held(3 * round + number)).collect();
+        held.iter().for_each(HeldWork::has_begun);
+        held.iter().for_each(HeldWork::go_on);
+        let mut answered: Vec<_> = held.iter().map(|_| desk.next().0).collect();
+        answered.sort_unstable();
+        assert_eq!(answered, Vec::from_iter(3 * round + 1..=3 * round + 3));
+    }
+}
+
+#[test]
 fn planted_bugs_are_found() {
+    let held_back = an_answer_does_not_wait_for_a_long_question_behind_it;
+    assert_found(Bug::AnswersHeldBack, held_back, "the first answer waits for the second");
+    let together = answers_of_questions_that_wait_together_are_told_once;
+    assert_found(Bug::EachAnswerTold, together, "the bell rings");
     let forgotten = what_is_forgotten_stops_and_what_has_not_begun_never_does;
     assert_found(Bug::ForgottenWorkGoesOn, forgotten, "forgotten work goes on");
     let asker = one_asker_neither_fills_the_queue_nor_goes_before_all_others;

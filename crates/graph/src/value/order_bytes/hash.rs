@@ -42,13 +42,26 @@ impl SipHash128 {
     /// Goes on with `bytes`.
     #[inline]
     pub fn update(&mut self, bytes: &[u8]) {
+        let filling = (self.length.next_multiple_of(8) - self.length) as usize;
+        let (first, bytes) = bytes.split_at(filling.min(bytes.len()));
+        self.fill(first);
+        let (words, last) = bytes.as_chunks();
+        for word in words {
+            self.compress(u64::from_le_bytes(*word));
+        }
+        self.length += bytes.len() as u64 - last.len() as u64;
+        self.fill(last);
+    }
+
+    /// Goes on with bytes that end no later than the word that is begun.
+    fn fill(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.rest |= u64::from(*byte) << (8 * (self.length % 8));
             self.length += 1;
-            if self.length.is_multiple_of(8) {
-                self.compress(self.rest);
-                self.rest = 0;
-            }
+        }
+        if !bytes.is_empty() && self.length.is_multiple_of(8) {
+            self.compress(self.rest);
+            self.rest = 0;
         }
     }
 

@@ -5,11 +5,11 @@ use evergraph_cluster::record_id::NodeId;
 use evergraph_cluster::transport::frame::Frame;
 use evergraph_cluster::transport::interface::{ReceivedFrame, SendError, Transport};
 use evergraph_cluster::transport::memory::{MemoryNetwork, MemoryTransport};
-use std::cell::Cell;
-use std::rc::Rc;
+use evergraph_storage::sync::Mutex;
+use std::sync::Arc;
 
 /// Of all nodes of a world.
-pub type SharedTrace = Rc<Cell<Trace>>;
+pub type SharedTrace = Arc<Mutex<Trace>>;
 
 #[derive(Debug)]
 pub struct TracedTransport {
@@ -31,9 +31,7 @@ impl Transport for TracedTransport {
 
     fn receive(&mut self) -> Option<ReceivedFrame> {
         let received = self.transport.receive()?;
-        let mut trace = self.trace.get();
-        trace.add(&(self.node.0, received.from.0, received.frame.encode()));
-        self.trace.set(trace);
+        self.trace.lock().add(&(self.node.0, received.from.0, received.frame.encode()));
         Some(received)
     }
 

@@ -256,7 +256,7 @@ cluster-histories: toolchain ## Histories of the cluster's protocol beside a jud
 	$(Q)EVERGRAPH_CLUSTER_SEEDS=$(or $(HISTORIES),100000) EVERGRAPH_CLUSTER_SEED=$(or $(SEED),1) $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) \
 	    --test histories -- --nocapture --exact every_history_is_serialisable_whole_and_what_its_clients_were_told
 
-# Each simulates one layer: docs/testing.md says which. All of them play, whichever finds something.
+# Each simulates one layer, the last one all of them: docs/testing.md says which. All of them play, whichever finds something.
 CLUSTER_SIMULATIONS := histories shared_log nodes stores questions answers whole_cluster
 cluster-simulations: toolchain ## Each simulation of the cluster: SEEDS=20000, from SEED=n; says which seed fails, and how to play it again
 	@echo "== $(or $(SEEDS),20000) seeds of each simulation of the cluster"

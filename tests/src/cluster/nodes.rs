@@ -32,6 +32,7 @@ use evergraph_cluster::tables::cluster_tables::ClusterTables;
 use evergraph_cluster::tables::members::Members;
 use evergraph_cluster::transaction::coordinator::{Coordinator, CoordinatorOptions};
 use evergraph_cluster::transport::memory::{MemoryNetwork, MemoryTransport, NetworkFaults};
+use evergraph_cluster::travel::travel_options::TravelOptions;
 use evergraph_cluster::travel::travelling_queries::TravellingQueries;
 use evergraph_graph::budget::Unlimited;
 use evergraph_graph::id::PartitionId;
@@ -249,7 +250,8 @@ impl RunningNode {
                 budget: Arc::new(Unlimited),
                 clock: Arc::clone(&clock),
                 waker: bell.waker(),
-                options: Default::default(),
+                // On a machine that is busy a thread may stand still for longer than 0.4 s.
+                options: TravelOptions { suspect_after: Duration::from_secs(3), ..TravelOptions::default() },
             };
             owned.run_stages("node", environment).unwrap()
         });

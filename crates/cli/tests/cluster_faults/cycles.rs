@@ -160,11 +160,12 @@ impl Cycles {
         self.kills += fault.kills();
         self.node_starts.extend(healed.iter().filter(|(party, _)| party.0 < NODES).map(|(_, time)| *time));
         wrong.extend(self.judge_after(shared, attempts)?);
-        self.read_again(&mut wrong)?;
+        // Before everything is read again: what stages have read beside the fault.
         for (before, after) in edges_before.iter().zip(self.travelled()?) {
             // A node that was started again counts from zero.
             self.reads.travelled(after.checked_sub(*before).unwrap_or(after));
         }
+        self.read_again(&mut wrong)?;
         Ok(wrong)
     }
 

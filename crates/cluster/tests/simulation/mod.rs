@@ -7,7 +7,7 @@
 //! traced_transport   a node's connection to the network in memory, which notes each frame in a trace
 //! ```
 //!
-//! Each simulates one layer, of which docs/testing.md has a table.
+//! Each simulates one layer, `whole_cluster` all of them: docs/testing.md has a table.
 
 pub mod seeds;
 pub mod tally;

@@ -7,7 +7,7 @@ use crate::first_state::{WEIGHT, partitions};
 use crate::script::change;
 use crate::shown::{Shown, value_of};
 use crate::tally::Tally;
-use evergraph_cluster::certification::outcome::{Outcome, Refusal};
+use evergraph_cluster::certification::outcome::{CancelAnswer, Outcome, Refusal};
 use evergraph_cluster::digest::SeenLog;
 use evergraph_cluster::log::reader::ReadMessage;
 use evergraph_cluster::log::shared_log::LogMessage;
@@ -202,6 +202,9 @@ impl Judge {
             (RecordResult::Refused(refusal), RecordBody::Transaction { since, .. }) => {
                 self.never.insert(id);
                 self.check_refusal(id, refusal, *since, timestamp, sent, tally)?;
+            }
+            (RecordResult::Cancel(CancelAnswer::Cancelled), RecordBody::Cancel { of, .. }) => {
+                self.never.insert(*of);
             }
             (RecordResult::Double(outcome), _) => {
                 tally.doubles += 1;

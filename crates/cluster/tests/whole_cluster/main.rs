@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Everything happens as a seed says, and again if it is played again. What nobody may find: a read that is not that of its snapshot,
-//! a commit that is not in the log, or was not possible there; a refusal without a reason; a client that was told something else
+//! a commit that is not in the log, or was not possible there; a refusal by the log without a reason; a client that was told something else
 //! than what the log has; nodes that differ when all is quiet; a node that goes on after the log has lost what it had seen.
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
@@ -78,8 +78,8 @@ fn planted_bugs_are_found_in_a_whole_cluster() {
         (Bug::PropertyUntouched, &["has lost an update", "is not serialisable"]),
         (Bug::AdjacencyUntouched, &["dangles"]),
         (Bug::HalfEdge, &["half an edge"]),
-        (Bug::DoubleDecided, &["somebody was told", "commits twice"]),
-        (Bug::CancelForgotten, &["somebody was told"]),
+        (Bug::DoubleDecided, &["somebody was told", "commits twice", "called off"]),
+        (Bug::CancelForgotten, &["somebody was told", "called off"]),
         (Bug::RefusedTouches, &["though nothing was changed"]),
         (Bug::RowsGivenAgain, &["an id that nobody was given"]),
         (Bug::GroupsNotSaved, &["has other tables"]),

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 const REST_TICKS: u32 = 1500;
 
 impl World {
-    /// Whether everybody has applied the log, nobody asks or answers, and everything is merged.
+    /// Whether everybody has applied the log, nobody asks or answers, and every partition can be read.
     fn is_at_rest(&mut self) -> bool {
         let (now, end) = (self.now, self.judge().position());
         self.slots.iter_mut().filter(|slot| !slot.has_stopped).all(|slot| {

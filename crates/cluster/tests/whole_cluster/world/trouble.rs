@@ -20,7 +20,7 @@ const LOSS_TICKS: (u32, u32) = (350, 550);
 /// What goes wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trouble {
-    /// Log and network are slow, and nothing else.
+    /// Log and network are slow, and some appends happen twice; nothing else.
     None,
     /// Everything but the next.
     All,

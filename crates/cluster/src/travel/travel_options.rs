@@ -23,11 +23,11 @@ pub struct TravelOptions {
     pub early_bytes_max: usize,
     /// How long a node waits before it asks for what is missing.
     pub want_after: Duration,
-    /// How long a node that is said to run a query may be silent before that has failed for whoever asked, if it has only just
-    /// begun; and before others are chosen, where there are any. A few heartbeats.
+    /// Silence after which a node is avoided when nodes are chosen, and after which a query that has just begun fails if that node
+    /// runs it. More than one heartbeat.
     pub suspect_after: Duration,
-    /// The same of a query that has run for as long or longer, so that no more work is lost than time; and how long an asker may be
-    /// silent before its queries end.
+    /// Longest silence of a node that runs a query: an old query waits as long as it had run, up to this. Also the silence of an asker
+    /// after which its queries end.
     pub silence_max: Duration,
     /// How long a query may take at most.
     pub patience_max: Duration,
@@ -49,8 +49,8 @@ impl Default for TravelOptions {
 }
 
 impl TravelOptions {
-    /// How long a node may be silent for whoever asked, when it was last heard of at `heard_at`, at which moment the query had run
-    /// since `began_at`: as long as that, and no shorter or longer than it may.
+    /// Longest silence that is allowed of a node last heard of at `heard_at`, for a query that began at `began_at`: the time between
+    /// the two, within `suspect_after` and `silence_max`.
     #[must_use]
     pub fn silence_allowed(&self, began_at: Duration, heard_at: Duration) -> Duration {
         heard_at.saturating_sub(began_at).max(self.suspect_after).min(self.silence_max)

@@ -117,7 +117,7 @@ impl TravellingQueries {
         Ok(id)
     }
 
-    /// Waits for `time` at most until there is news of any query, if `is_news` says that there is none yet.
+    /// Looks; if `look` finds nothing, waits until a query has news, for `time` at most, and looks once more.
     pub(super) fn wait<T>(
         &self,
         time: Duration,

@@ -119,7 +119,7 @@ fn a_query_begins_again_at_other_nodes_if_one_is_lost_meanwhile() {
         gate.open();
         let (found, notes) = asked.join().unwrap().unwrap();
         assert_eq!(found, expected);
-        let again = "begun again at other nodes, since node 2 has said nothing for ";
+        let again = "begun again, since node 2 has said nothing for ";
         assert!(notes.len() == 3 && notes[0].contains(again), "{notes:?}");
         assert!(notes[1..].iter().all(|note| !note.contains("node 2")), "{notes:?}");
     });

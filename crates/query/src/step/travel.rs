@@ -94,7 +94,7 @@ impl Travel {
         Ok(())
     }
 
-    /// The results of a run, or of a second one if a node is lost in the first: others are chosen then. `None` if all steps have to
+    /// The results of a run, or of a second one if nodes fail in the first: others than silent ones are chosen then. `None` if all steps have to
     /// run here.
     fn results(
         &mut self,
@@ -121,7 +121,7 @@ impl Travel {
                 cx.measurements.add_note(note);
                 return Ok(None);
             }
-            cx.measurements.add_note(format!("begun again at other nodes, since {error}"));
+            cx.measurements.add_note(format!("begun again, since {error}"));
             is_second = true;
         }
     }

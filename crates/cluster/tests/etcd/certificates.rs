@@ -1,5 +1,6 @@
 //! Certificates of the tests: a root, and what it signs.
 
+use evergraph_cluster::log::server_access::LogClientCertificate;
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
 };
@@ -14,6 +15,13 @@ pub struct Root(CertifiedIssuer<'static, KeyPair>);
 pub struct SignedFiles {
     pub certificate: PathBuf,
     pub key: PathBuf,
+}
+
+impl SignedFiles {
+    /// Those of a client.
+    pub fn client_certificate(&self) -> LogClientCertificate {
+        LogClientCertificate { certificate: self.certificate.clone(), key: self.key.clone() }
+    }
 }
 
 impl Root {

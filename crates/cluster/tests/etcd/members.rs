@@ -1,23 +1,20 @@
 //! Members of etcd of one test's own: made, started, killed, stopped, started again, and removed when the test is over.
 
 use crate::etcd;
-use crate::folders::copy_folder;
 use crate::free_ports::free_ports;
-use crate::guarded_process::GuardedProcess;
 use crate::http;
+use crate::real_log::log_server::LogServer;
+use crate::real_log::test_log::{TestLog, wait_until, waker};
+use crate::real_log::{Disruptions, RealLog, wait_for_turn};
 use crate::skips::skip;
-use crate::test_log::{TestLog, wait_until};
+use evergraph_cluster::log::etcd::etcd_log::EtcdLog;
 use evergraph_cluster::log::etcd::options::{EtcdEndpoint, EtcdOptions};
-use evergraph_storage::sync::{Mutex, MutexGuard};
-use rustix::process::{Pid, Signal, kill_process};
+use evergraph_cluster::log_position::LogPosition;
+use evergraph_storage::sync::MutexGuard;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::path::Path;
+use std::time::Duration;
 use tempfile::TempDir;
-
-/// The test that has members: each takes memory and disk, and all of them together would hold up each other's
-/// elections.
-static TURN: LazyLock<Mutex<()>> = LazyLock::new(|| Mutex::new(()));
 
 /// How members are started.
 #[derive(Clone, Copy)]
@@ -38,17 +35,9 @@ pub enum Clusters {
 
 /// Members, which end with this, or with the tests' process however that ends.
 pub struct Members {
-    members: Vec<Member>,
-    folder: TempDir,
+    members: Vec<LogServer>,
+    _folder: TempDir,
     _turn: Option<MutexGuard<'static, ()>>,
-}
-
-struct Member {
-    url: String,
-    port: u16,
-    folder: PathBuf,
-    arguments: Vec<String>,
-    running: Option<GuardedProcess>,
 }
 
 impl Members {
@@ -63,7 +52,7 @@ impl Members {
             skip(etcd::HOW_TO_INSTALL);
             return None;
         };
-        let turn = TURN.lock();
+        let turn = wait_for_turn();
         // Another process may take a port before the member does: it ends then.
         for _ in 0..4 {
             let mut members = Self::on_free_ports(options, &program);
@@ -93,41 +82,78 @@ impl Members {
             let kept = etcd::SETTINGS.iter().filter(|setting| !is_replaced(setting));
             arguments.extend(kept.map(|setting| (*setting).to_owned()));
             arguments.extend_from_slice(options.flags);
-            Member { url, port: clients[at], folder: data, arguments, running: None }
+            let program = program.to_owned();
+            let run = move |log: &Path| etcd::run_member(&program, &arguments, log);
+            LogServer::new(url, clients[at], data, Box::new(run))
         });
-        let mut members = Self { members: members.collect(), folder, _turn: None };
-        for member in &mut members.members {
-            member.run(program);
-        }
-        members
+        let mut members: Vec<LogServer> = members.collect();
+        members.iter_mut().for_each(LogServer::start);
+        Self { members, _folder: folder, _turn: None }
     }
 
-    /// How a log uses all of them, those that were named first before the others.
+    /// How a log uses all of them, `first` before the others.
     pub fn options(&self, first: &[usize]) -> EtcdOptions {
-        let others = (0..self.members.len()).filter(|at| !first.contains(at));
-        self.options_of(&first.iter().copied().chain(others).collect::<Vec<_>>())
+        self.options_of(&self.ordered(first))
     }
 
     /// How a log uses some of them.
     pub fn options_of(&self, members: &[usize]) -> EtcdOptions {
-        let endpoints = members.iter().map(|at| self.members[*at].url.parse::<EtcdEndpoint>().unwrap());
+        let endpoints = members.iter().map(|at| self.members[*at].url().parse::<EtcdEndpoint>().unwrap());
         EtcdOptions::new(endpoints.collect(), "evergraph/test")
     }
 
-    /// A log that uses all of them, from the first on.
-    pub fn log(&self) -> TestLog {
-        TestLog::open(self.options(&[]))
+    /// Waits until a member serves, by itself, or has ended.
+    fn serves(&self, at: usize) -> bool {
+        let mut log = open(self.options_of(&[at]));
+        let mut serves = false;
+        wait_until("a member serves", || {
+            serves = log.end().is_ok();
+            serves || self.has_ended(at)
+        });
+        serves
     }
 
-    /// The port for clients of a member.
-    pub fn port(&self, at: usize) -> u16 {
-        self.members[at].port
+    fn has_ended(&self, at: usize) -> bool {
+        // One that ended and was not waited for is a zombie, whose command line is empty.
+        self.members[at].process().is_none_or(|id| {
+            let path = format!("/proc/{}/cmdline", id.as_raw_nonzero());
+            fs::read(path).is_ok_and(|line| line.is_empty())
+        })
+    }
+}
+
+impl RealLog for Members {
+    type Log = EtcdLog;
+
+    const TELLS_END: bool = true;
+
+    const DISRUPTIONS: Disruptions = Disruptions::of_seconds([2, 4, 7, 10], 11);
+
+    fn start_three() -> Option<Self> {
+        Self::start(3)
     }
 
-    /// Which member leads.
-    pub fn leader(&self) -> usize {
-        let leads = |member: &Member| {
-            let metrics = http::get(member.port, "/metrics").unwrap_or_default();
+    fn start_fewest() -> Option<Self> {
+        Self::start(1)
+    }
+
+    fn servers(&self) -> &[LogServer] {
+        &self.members
+    }
+
+    fn servers_mut(&mut self) -> &mut [LogServer] {
+        &mut self.members
+    }
+
+    fn open(&self, first: &[usize], time_limit: Option<Duration>) -> EtcdLog {
+        let options = self.options(first);
+        let time_limit = time_limit.unwrap_or(options.time_limit);
+        EtcdLog::open(EtcdOptions { time_limit, ..options }, waker()).unwrap()
+    }
+
+    fn leader(&self) -> usize {
+        let leads = |member: &LogServer| {
+            let metrics = http::get(member.port(), "/metrics").unwrap_or_default();
             metrics.lines().any(|line| line == "etcd_server_is_leader 1")
         };
         let mut found = None;
@@ -138,89 +164,17 @@ impl Members {
         found.unwrap()
     }
 
-    /// Kills a member as a power cut of its machine would; what it wrote stays.
-    pub fn kill(&mut self, at: usize) {
-        self.members[at].kill();
-    }
-
-    /// Starts a member that was killed, and waits until it serves.
-    pub fn start_again(&mut self, at: usize) {
-        let program = etcd::program().expect("it was found before");
-        self.members[at].run(&program);
-        self.wait(at);
-    }
-
-    /// Stops a member: it keeps its sockets, and says nothing.
-    pub fn pause(&self, at: usize) {
-        self.members[at].signal(Signal::STOP);
-    }
-
-    /// Lets a stopped member go on.
-    pub fn resume(&self, at: usize) {
-        self.members[at].signal(Signal::CONT);
-    }
-
-    /// Copies the data of a member, which is not running.
-    pub fn copy_data(&self, at: usize) -> PathBuf {
-        let copy = self.folder.path().join(format!("copy of m{at}"));
-        copy_folder(&self.members[at].folder, &copy);
-        copy
-    }
-
-    /// Puts a copy in place of the data of a member, which is not running.
-    pub fn restore_data(&self, at: usize, copy: &Path) {
-        fs::remove_dir_all(&self.members[at].folder).unwrap();
-        copy_folder(copy, &self.members[at].folder);
-    }
-
-    /// Waits until a member serves, by itself.
     fn wait(&self, at: usize) {
-        assert!(self.serves(at), "member {at} has ended:\n{}", self.said(at));
+        assert!(self.serves(at), "member {at} has ended:\n{}", self.members[at].output_end());
     }
 
-    /// Waits until a member serves, by itself, or has ended.
-    fn serves(&self, at: usize) -> bool {
-        let mut log = TestLog::open(self.options_of(&[at]));
-        let mut serves = false;
-        wait_until("a member serves", || {
-            serves = log.end().is_ok();
-            serves || self.has_ended(at)
-        });
-        serves
-    }
-
-    fn has_ended(&self, at: usize) -> bool {
-        let process = self.members[at].running.as_ref().map(|running| Pid::from_child(&running.process));
-        // One that ended and was not waited for is a zombie, whose command line is empty.
-        process.is_none_or(|id| {
-            let path = format!("/proc/{}/cmdline", id.as_raw_nonzero());
-            fs::read(path).is_ok_and(|line| line.is_empty())
-        })
-    }
-
-    /// The end of what a member wrote.
-    fn said(&self, at: usize) -> String {
-        let said = fs::read_to_string(self.members[at].log_path()).unwrap_or_default();
-        let lines: Vec<&str> = said.lines().rev().take(20).collect();
-        lines.into_iter().rev().collect::<Vec<_>>().join("\n")
+    /// Changes of other keys leave gaps.
+    fn are_positions_of_new_log(positions: &[LogPosition]) -> bool {
+        positions.is_sorted_by(|one, next| one < next)
     }
 }
 
-impl Member {
-    fn log_path(&self) -> PathBuf {
-        self.folder.with_extension("log")
-    }
-
-    fn run(&mut self, program: &Path) {
-        self.running = Some(etcd::run_member(program, &self.arguments, &self.log_path()));
-    }
-
-    fn kill(&mut self) {
-        drop(self.running.take());
-    }
-
-    fn signal(&self, signal: Signal) {
-        let running = self.running.as_ref().expect("it runs");
-        kill_process(Pid::from_child(&running.process), signal).unwrap();
-    }
+/// A log with options.
+pub fn open(options: EtcdOptions) -> TestLog<EtcdLog> {
+    TestLog::of(EtcdLog::open(options, waker()).unwrap())
 }

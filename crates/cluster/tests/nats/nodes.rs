@@ -1,9 +1,10 @@
 //! Nodes as a process runs them, with their log on NATS: they commit while a server and a node die, and all see the same at last.
 
 use crate::graph::{count, store, write_path};
+use crate::real_log::RealLog as _;
+use crate::real_log::test_log::wait_until;
 use crate::servers::Servers;
 use crate::site::{Site, open_hearing};
-use crate::test_log::wait_until;
 use evergraph_cluster::running::cluster_node::ClusterNode;
 use evergraph_cluster::running::nats_access::NatsAccess;
 use std::time::Duration;
@@ -45,7 +46,7 @@ fn nodes_commit_while_servers_and_nodes_die_and_come_back() {
     all_see(&[&third, &first], 80, 3);
 
     // Both come back.
-    servers.start_again(leader);
+    servers.start_and_wait(leader);
     let second = site.open(1);
     assert_eq!(second.author().incarnation, 1);
     all_see(&[&first, &second, &third], 80, 3);

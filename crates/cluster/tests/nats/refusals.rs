@@ -1,8 +1,8 @@
 //! Refusals: servers and streams that would lose what they have acknowledged, by errors that say what to set.
 
-use crate::raw_client::ask_surely;
-use crate::servers::{STREAM, ServerOptions, Servers, THREE, open};
-use crate::test_log::{TestLog, wait_until};
+use crate::real_log::RealLog as _;
+use crate::real_log::test_log::{TestLog, wait_until};
+use crate::servers::{STREAM, ServerOptions, Servers, StreamCall, THREE, open};
 use evergraph_cluster::log::nats::nats_log::NatsLog;
 use evergraph_cluster::log::nats::options::{NatsOptions, NatsSync};
 use evergraph_cluster::log::shared_log::{LogError, SharedLog as _};
@@ -38,14 +38,14 @@ fn servers_that_do_not_sync_every_write_are_refused_until_they_do() {
     assert!(untrimmed.contains(told), "{untrimmed}");
     servers.kill(2);
     servers.configure(2, "sync_interval: \"2m\"", "sync_interval: always");
-    servers.start_again(2);
+    servers.start_and_wait(2);
     let first = log.append_surely("m");
     log.read_from(first);
     assert_eq!(log.messages(1), [(first, "m".to_owned())]);
     // One that comes back otherwise has the log refused while it is used.
     servers.kill(1);
     servers.configure(1, "sync_interval: always", "sync_interval: 10s");
-    servers.start_again(1);
+    servers.start_and_wait(1);
     wait_until("it is noticed", || {
         log.read_from(first);
         while log.message().is_ok() {
@@ -76,28 +76,22 @@ fn servers_that_nobody_could_ask_are_refused_unless_somebody_states_that_they_sy
 #[test]
 fn streams_and_servers_that_cannot_keep_a_log_are_refused() {
     let Some(servers) = Servers::start() else { return };
-    let port = servers.port(0);
-    let config = format!(
-        r#"{{"name":"{STREAM}","subjects":["{STREAM}"],"retention":"limits","storage":"file","num_replicas":1,"discard":"new",
-            "max_msgs":-1,"max_bytes":-1,"max_msgs_per_subject":-1,"max_consumers":-1}}"#
-    );
-    ask_surely(port, &format!("$JS.API.STREAM.CREATE.{STREAM}"), &config);
+    servers.set_stream(StreamCall::Create, r#""num_replicas":1"#);
     let mut log = servers.log();
     let told = format!("the stream {STREAM} cannot be a log: it has 1 replicas, and a log needs 3");
     refuses(&mut log, &told);
-    let more = config.replace("\"num_replicas\":1", "\"num_replicas\":3");
-    ask_surely(port, &format!("$JS.API.STREAM.UPDATE.{STREAM}"), &more);
+    let three = r#""num_replicas":3"#;
+    servers.set_stream(StreamCall::Update, three);
     log.append_surely("m");
     // One that is set up otherwise while it is used takes nothing, once that was noticed.
-    let forgetful = more.replace("\"max_msgs\":-1", "\"max_msgs\":-1,\"max_age\":3600000000000");
-    ask_surely(port, &format!("$JS.API.STREAM.UPDATE.{STREAM}"), &forgetful);
+    servers.set_stream(StreamCall::Update, &format!("{three},\"max_age\":3600000000000"));
     let told = "forgets messages by their age";
     wait_until("a reader notices", || {
         log.read_from(LogPosition(1));
         matches!(log.message(), Err(LogError::Unavailable { reason }) if reason.contains(told))
     });
     refuses(&mut log, told);
-    ask_surely(port, &format!("$JS.API.STREAM.UPDATE.{STREAM}"), &more);
+    servers.set_stream(StreamCall::Update, three);
     log.append_surely("m");
     drop((log, servers));
 
@@ -115,11 +109,7 @@ fn streams_and_servers_that_cannot_keep_a_log_are_refused() {
 #[test]
 fn a_stream_that_is_full_says_so_and_takes_appends_again_once_it_is_trimmed() {
     let Some(servers) = Servers::start() else { return };
-    let config = format!(
-        r#"{{"name":"{STREAM}","subjects":["{STREAM}"],"retention":"limits","storage":"file","num_replicas":3,"discard":"new",
-            "max_msgs":-1,"max_bytes":20000,"max_msgs_per_subject":-1,"max_consumers":-1}}"#
-    );
-    ask_surely(servers.port(0), &format!("$JS.API.STREAM.CREATE.{STREAM}"), &config);
+    servers.set_stream(StreamCall::Create, r#""num_replicas":3,"max_bytes":20000"#);
     let mut log = servers.log();
     let text = "x".repeat(1000);
     let last = append_until_full(&mut log, &text);

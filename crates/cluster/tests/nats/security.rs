@@ -1,17 +1,14 @@
 //! TLS and users: who is let in, and what is said to those who are not. Credentials files need accounts of an operator, which these
 //! servers do not have.
 
-use crate::certificates::{Root, SignedFiles};
+use crate::certificates::Root;
+use crate::real_log::HASTY_LIMIT;
+use crate::real_log::test_log::{assert_unavailable, waker};
 use crate::servers::{ServerOptions, Servers, THREE, open};
-use crate::test_log::{assert_unavailable, waker};
 use evergraph_cluster::log::nats::nats_log::NatsLog;
 use evergraph_cluster::log::nats::options::{NatsLogin, NatsOptions};
-use evergraph_cluster::log::server_access::{LogClientCertificate, LogTls};
+use evergraph_cluster::log::server_access::LogTls;
 use evergraph_cluster::log_position::LogPosition;
-
-fn shown_certificate(files: &SignedFiles) -> Option<LogClientCertificate> {
-    Some(LogClientCertificate { certificate: files.certificate.clone(), key: files.key.clone() })
-}
 
 #[test]
 fn servers_and_clients_know_each_other_by_their_certificates() {
@@ -31,15 +28,15 @@ fn servers_and_clients_know_each_other_by_their_certificates() {
         return;
     };
     let with = |root, client| NatsOptions { tls: Some(LogTls { root, client }), ..servers.options(&[]) };
-    let mut log = open(with(root_file.clone(), shown_certificate(&client)));
+    let mut log = open(with(root_file.clone(), Some(client.client_certificate())));
     let first = log.append_surely("m");
     log.read_from(first);
     assert_eq!(log.messages(1), [(first, "m".to_owned())]);
-    let mut unknown = open(with(root_file.clone(), shown_certificate(&other)));
+    let mut unknown = open(with(root_file.clone(), Some(other.client_certificate())));
     assert_unavailable(unknown.append("n"), "connect: ");
     let mut nobody = open(with(root_file, None));
     assert_unavailable(nobody.append("n"), "connect: ");
-    let mut elsewhere = open(with(other_root, shown_certificate(&client)));
+    let mut elsewhere = open(with(other_root, Some(client.client_certificate())));
     assert_unavailable(elsewhere.append("n"), "connect: ");
     // Without a root it is not even begun.
     let error = NatsLog::open(servers.options(&[]), waker()).unwrap_err().to_string();
@@ -61,7 +58,7 @@ fn users_and_tokens_are_let_in_and_others_are_not() {
     let Some(servers) = Servers::start_with(&ServerOptions { more: users, ..THREE }) else { return };
     let with = |user: &str, password: &str| {
         let login = NatsLogin::Password { user: user.to_owned(), password: password.to_owned() };
-        open(NatsOptions { login: Some(login), ..crate::servers::hasty(servers.options(&[])) })
+        open(NatsOptions { login: Some(login), time_limit: HASTY_LIMIT, ..servers.options(&[]) })
     };
     let mut log = with("evergraph", "correct horse");
     let first = log.append_surely("m");

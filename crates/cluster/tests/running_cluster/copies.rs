@@ -1,9 +1,10 @@
 //! Copies of folders: two processes are one node, and one that comes back too late.
 
 use crate::graph::{count, store, write_path};
-use crate::members::Members;
+use crate::members::{Members, open as open_log};
+use crate::real_log::RealLog as _;
+use crate::real_log::test_log::wait_until;
 use crate::site::{Site, open, open_hearing};
-use crate::test_log::{TestLog, wait_until};
 use evergraph_cluster::running::report::{NodeReport, ReportSeverity};
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::transaction::Transaction as _;
@@ -66,7 +67,7 @@ fn a_node_that_needs_more_of_the_log_than_there_is_says_so() {
     drop(node);
     let mut options = etcd.options(&[]);
     options.key = site.created.description.log_key();
-    TestLog::open(options).trim(end).unwrap();
+    open_log(options).trim(end).unwrap();
     let error = open(&old).map(drop).unwrap_err().to_string();
     assert!(error.contains("the log begins at") && error.contains("away for longer"), "{error}");
     let node = site.open(0);

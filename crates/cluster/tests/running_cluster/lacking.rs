@@ -4,9 +4,10 @@
 use crate::graph::{count, store, write_path};
 use crate::lives::{all_see, three_nodes};
 use crate::members::Members;
+use crate::real_log::RealLog as _;
+use crate::real_log::test_log::wait_until;
 use crate::recovery::{go_on, has_report, make_folder_again, partition_folders, trim};
 use crate::site::{Site, open_hearing};
-use crate::test_log::wait_until;
 use evergraph_cluster::node::kept_partition::PartitionCondition;
 use evergraph_cluster::running::cluster_node::{ClusterNode, ClusterNodeOptions};
 use evergraph_cluster::running::report::NodeReport;

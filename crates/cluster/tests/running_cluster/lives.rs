@@ -2,8 +2,9 @@
 
 use crate::graph::{count, store, write_path};
 use crate::members::Members;
+use crate::real_log::RealLog as _;
+use crate::real_log::test_log::wait_until;
 use crate::site::{Site, open};
-use crate::test_log::wait_until;
 use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::node::kept_partition::PartitionCondition;
 use evergraph_cluster::running::cluster_node::ClusterNode;

@@ -33,6 +33,9 @@ mod lives;
 #[path = "../etcd/members.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod members;
+#[path = "../real_log/mod.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod real_log;
 mod recovery;
 mod refusals;
 mod restored;
@@ -40,6 +43,3 @@ mod site;
 #[path = "../../../../tests/src/skips.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod skips;
-#[path = "../etcd/test_log.rs"]
-#[allow(dead_code, reason = "other tests use more of it")]
-mod test_log;

@@ -3,9 +3,10 @@
 
 use crate::graph::{count, store, write_path};
 use crate::lives::{all_see, is_complete, three_nodes};
-use crate::members::Members;
+use crate::members::{Members, open as open_log};
+use crate::real_log::RealLog as _;
+use crate::real_log::test_log::wait_until;
 use crate::site::{Site, open, open_hearing};
-use crate::test_log::{TestLog, wait_until};
 use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::running::cluster_node::{ClusterNode, ClusterNodeOptions};
 use evergraph_cluster::running::create::renew_certificate;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 pub fn trim(etcd: &Members, site: &Site, first: LogPosition) {
     let mut options = etcd.options(&[]);
     options.key = site.created.description.log_key();
-    TestLog::open(options).trim(first).unwrap();
+    open_log(options).trim(first).unwrap();
 }
 
 /// The folder of node 1 is lost, and made again as the guide says: from that of another node, with a certificate by the key of the CA.

@@ -2,8 +2,9 @@
 
 use crate::graph::{store, write_path};
 use crate::members::{Clusters, MemberOptions, Members};
+use crate::real_log::RealLog as _;
+use crate::real_log::test_log::wait_until;
 use crate::site::{Site, open_hearing};
-use crate::test_log::wait_until;
 use evergraph_cluster::key_hash::graph_salt::GraphSalt;
 use evergraph_cluster::node::seen_file;
 use evergraph_graph::error::ErrorKind;

@@ -1,6 +1,6 @@
 //! Acknowledged: what a log said that it has is there, whatever happened meanwhile, and what it refused is not.
 
-use crate::test_log::{TestLog, pass};
+use crate::real_log::test_log::{TestLog, pass};
 use evergraph_cluster::log::shared_log::{LogAnswer, LogError, SharedLog};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

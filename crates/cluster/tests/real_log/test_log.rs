@@ -1,7 +1,5 @@
-//! Test log: a log on etcd, or another engine, whose answers and messages a test waits for.
+//! Test log: a log of whichever engine, whose answers and messages a test waits for.
 
-use evergraph_cluster::log::etcd::etcd_log::EtcdLog;
-use evergraph_cluster::log::etcd::options::EtcdOptions;
 use evergraph_cluster::log::shared_log::{AppendId, EndId, LogAnswer, LogError, LogMessage, SharedLog};
 use evergraph_cluster::log_position::LogPosition;
 use evergraph_storage::io::clock::{Clock as _, SystemClock};
@@ -48,16 +46,10 @@ pub fn pass(time: Duration) {
 }
 
 /// A log, as a test uses it.
-pub struct TestLog<L = EtcdLog> {
+pub struct TestLog<L> {
     pub log: L,
     appends: u64,
     ends: u64,
-}
-
-impl TestLog {
-    pub fn open(options: EtcdOptions) -> Self {
-        Self::of(EtcdLog::open(options, waker()).unwrap())
-    }
 }
 
 impl<L: SharedLog> TestLog<L> {

@@ -1,23 +1,18 @@
-//! End to end: packers, readers and certifiers of two nodes on one log, whose members are killed and stopped meanwhile.
+//! End to end: packers, readers and certifiers of two nodes on one log, whose servers are killed and stopped meanwhile.
 
-use crate::members::Members;
-use crate::model::Model;
-use crate::node::Node;
-use crate::test_log::wait_until;
-use evergraph_cluster::log::etcd::options::EtcdOptions;
+use crate::log_promises::model::Model;
+use crate::log_promises::node::Node;
+use crate::real_log::test_log::wait_until;
+use crate::real_log::{HASTY_LIMIT, RealLog};
 use evergraph_storage::io::clock::{Clock as _, SystemClock};
 use std::time::Duration;
 
-/// How long nodes write.
-const WRITING: Duration = Duration::from_secs(9);
-
-#[test]
-fn two_nodes_apply_the_same_whatever_happens_to_members() {
-    let Some(mut members) = Members::start(3) else { return };
-    let options = |first| EtcdOptions { time_limit: Duration::from_secs(2), ..members.options(&[first]) };
-    let mut nodes = [Node::new(0, options(0)), Node::new(1, options(2))];
+pub fn two_nodes_apply_the_same_whatever_happens_to_servers<R: RealLog>() {
+    let Some(mut servers) = R::start_three() else { return };
+    let node = |number, first| Node::new(number, servers.open(&[first], Some(HASTY_LIMIT)));
+    let mut nodes = [node(0, 0), node(1, 2)];
     let (clock, mut model) = (SystemClock::new(), Model::default());
-    let (leader, mut happened) = (members.leader(), 0);
+    let (leader, mut happened) = (servers.leader(), 0);
     let mut trimmed_at = Duration::ZERO;
     wait_until("nodes have written", || {
         let now = clock.now();
@@ -25,14 +20,12 @@ fn two_nodes_apply_the_same_whatever_happens_to_members() {
             node.push(300, now, &mut model);
             node.step(now, &mut model);
         }
-        // By seconds: the leader is killed, comes back, another member is stopped, and goes on.
-        let is_due = |second: &u64| now.as_secs() >= *second;
-        if [2, 4, 5, 8].get(happened).is_some_and(is_due) {
+        if R::DISRUPTIONS.times.get(happened).is_some_and(|at| now >= *at) {
             match happened {
-                0 => members.kill(leader),
-                1 => members.start_again(leader),
-                2 => members.pause((leader + 1) % 3),
-                _ => members.resume((leader + 1) % 3),
+                0 => servers.kill(leader),
+                1 => servers.start_one(leader),
+                2 => servers.pause((leader + 1) % 3),
+                _ => servers.resume((leader + 1) % 3),
             }
             happened += 1;
         }
@@ -41,14 +34,16 @@ fn two_nodes_apply_the_same_whatever_happens_to_members() {
             let needed = nodes.iter().map(Node::needed_from).min();
             nodes[0].trim(needed.expect("there are two"));
         }
-        now > WRITING && happened == 4
+        now > R::DISRUPTIONS.end && happened == 4
     });
+    // The one that was killed is there again: three have taken part.
+    servers.wait(leader);
     wait_until("everything is answered and read", || {
         for node in &mut nodes {
             node.step(clock.now(), &mut model);
         }
         let are_answered = nodes.iter().all(|node| node.unanswered() == 0);
-        let last = |node: &Node| node.applied.last().map(|applied| applied.position);
+        let last = |node: &Node<R::Log>| node.applied.last().map(|applied| applied.position);
         are_answered && last(&nodes[0]) >= Some(model.newest) && last(&nodes[0]) == last(&nodes[1])
     });
     let authors = [nodes[0].author, nodes[1].author];

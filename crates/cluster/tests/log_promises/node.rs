@@ -1,13 +1,10 @@
-//! Node: a packer, a reader and a certifier on a log of etcd or another engine, as one thread of a node drives them.
+//! Node: a packer, a reader and a certifier on a log of whichever engine, as one thread of a node drives them.
 
-use crate::model::{AppliedMessage, Model};
-use crate::test_log::waker;
+use crate::log_promises::model::{AppliedMessage, Model};
 use evergraph_cluster::certification::certifier::{Certifier, CertifierLimits};
 use evergraph_cluster::certification::outcome::Decision;
 use evergraph_cluster::digest::SeenLog;
 use evergraph_cluster::key_hash::graph_salt::GraphSalt;
-use evergraph_cluster::log::etcd::etcd_log::EtcdLog;
-use evergraph_cluster::log::etcd::options::EtcdOptions;
 use evergraph_cluster::log::packer::{Packer, PackerLimits};
 use evergraph_cluster::log::reader::{LogReader, ReadEvent};
 use evergraph_cluster::log::shared_log::{LogAnswer, SharedLog};
@@ -21,7 +18,7 @@ use std::time::Duration;
 const SALT: GraphSalt = GraphSalt(*b"salt of a graph.");
 
 /// A node, which applies what it reads and trims nothing by itself.
-pub struct Node<L = EtcdLog> {
+pub struct Node<L> {
     pub author: Author,
     records: u64,
     log: L,
@@ -34,15 +31,9 @@ pub struct Node<L = EtcdLog> {
     pub trims: usize,
 }
 
-impl Node {
-    pub fn new(number: u16, options: EtcdOptions) -> Self {
-        Self::on(number, EtcdLog::open(options, waker()).unwrap())
-    }
-}
-
 impl<L: SharedLog> Node<L> {
     /// One whose log wakes this thread.
-    pub fn on(number: u16, log: L) -> Self {
+    pub fn new(number: u16, log: L) -> Self {
         let author = Author { node: NodeId(number), incarnation: 0 };
         Self {
             author,

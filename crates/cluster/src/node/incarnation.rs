@@ -19,7 +19,7 @@
 
 use crate::node::checked_file::{CheckedFile, HEAD_BYTES};
 use crate::planted::{Bug, planted};
-use crate::record_id::{Author, NodeId};
+use crate::record_id::{Author, NodeId, RecordId};
 use evergraph_graph::bytes::Decoded;
 use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::io::directory::Directory;
@@ -61,6 +61,12 @@ impl NodeStart {
     pub fn is_joining_number(self, number: u64) -> bool {
         let behind = number.wrapping_sub(self.first_number()) & (JOINING_NUMBERS - 1);
         number >= JOINING_NUMBERS && behind < JOINING_RECORDS_MAX
+    }
+
+    /// Whether this start may have asked to join by `record`.
+    #[must_use]
+    pub fn asks_by(self, record: RecordId) -> bool {
+        record.author == self.author && self.is_joining_number(record.number)
     }
 
     /// The number of the record that follows `number`, as long as the start has not joined.

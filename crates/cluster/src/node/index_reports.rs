@@ -22,8 +22,9 @@ use std::time::Duration;
 /// How often the stores are looked at while they fill an index.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// When a report that has not come back is made again: it may have been lost, or refused for its age.
-const REPORT_AGAIN: Duration = Duration::from_secs(5);
+/// When an own record that has not come back is written again, under another id: the log may have taken and lost it, or it was refused
+/// for its age.
+pub(super) const REPEAT_AFTER: Duration = Duration::from_secs(5);
 
 /// What a node has still to say of indexes.
 #[derive(Debug, Default)]
@@ -66,7 +67,7 @@ impl IndexReports {
         self.next_look_at = Some(now + LOOK_EVERY);
         let is_due = |build: &&&IndexBuild| {
             let reported = self.reported.get(&(build.definition.id, build.created));
-            reported.is_none_or(|at| now >= *at + REPORT_AGAIN)
+            reported.is_none_or(|at| now >= *at + REPEAT_AFTER)
                 && applier.has_filled(node, build.definition.id)
         };
         let due = waiting.iter().filter(is_due).map(|build| RecordBody::IndexReady {

@@ -18,7 +18,8 @@
 //! A node that starts reads and applies; when the log has nothing more at hand it asks to join. A log that comes over a network
 //! may only be late: then the record comes too old, or its incarnation is found to be known, and nothing is harmed. Until the log has accepted that, it
 //! writes nothing else: another process may be the same node, and ids of records would be given twice. The record is written
-//! again, under another id, if the node was so far behind that it came too old. Who has joined goes on until its node joins
+//! again, under another id, if the node was so far behind that it came too old, or if the log has taken and lost it, as one does that is
+//! restored from an older copy. Who has joined goes on until its node joins
 //! with a later incarnation, wherever that runs. A process that is starting does not take the place of one that joined after it began
 //! ([`NodeLoop::having_begun_at`]): of two the younger goes on, however long the older takes to start, and however often it tries.
 //!
@@ -36,7 +37,7 @@ use crate::node::apply_error::ApplyError;
 use crate::node::checkpoint_steps::{BegunCheckpoint, SaveError, WrittenCheckpoint};
 use crate::node::end_questions::EndQuestions;
 use crate::node::incarnation::NodeStart;
-use crate::node::index_reports::IndexReports;
+use crate::node::index_reports::{IndexReports, REPEAT_AFTER};
 use crate::node::kept_partition::PartitionEvent;
 use crate::node::node_error::{NodeError, NodePushError};
 use crate::node::partition_store::PartitionStore;
@@ -93,6 +94,7 @@ pub struct NodeLoop<P, L> {
     earlier: Option<NodeStart>,
     /// The newest message by which another process joined as this node, of those that were read.
     overtaken_at: Option<LogPosition>,
+    start: NodeStart,
     /// The number of the next record that asks to join.
     joining_number: u64,
     /// Numbers that it gave to records as a member.
@@ -115,8 +117,8 @@ pub struct NodeLoop<P, L> {
 /// Whether the node may write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum MemberPhase {
-    /// It has asked to join by this record, or will once the log has nothing more at hand.
-    Joining(Option<RecordId>),
+    /// It has asked to join by this record, at this time, or will once the log has nothing more at hand.
+    Joining(Option<(RecordId, Duration)>),
     Member,
     Stopped,
 }
@@ -157,6 +159,7 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
             began_at: None,
             earlier: None,
             overtaken_at: None,
+            start,
             joining_number: start.first_number(),
             records: 0,
             questions: 0,
@@ -433,16 +436,32 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
         events.extend(self.applier.take_events().into_iter().map(NodeEvent::Partition));
     }
 
-    /// What the log says to the record by which the node asks to join.
+    /// What the log says to the records by which the node asks to join. An earlier one may come after all.
     fn learn_of_joining(&mut self, applied: &AppliedMessage) {
-        let MemberPhase::Joining(Some(asked)) = self.phase else { return };
-        let own = applied.records.iter().find(|record| record.id == asked);
-        self.phase = match own.map(|record| record.result) {
-            None => return,
-            Some(RecordResult::Table(TableAnswer::Member(Ok(())))) => MemberPhase::Member,
-            // It came too old, and is asked anew; or another process was first, which is found then.
-            Some(_) => MemberPhase::Joining(None),
-        };
+        for record in applied.records.iter().filter(|record| self.start.asks_by(record.id)) {
+            let MemberPhase::Joining(asked) = self.phase else { return };
+            match record.result {
+                RecordResult::Table(TableAnswer::Member(Ok(()))) => self.phase = MemberPhase::Member,
+                // It came too old, and is asked anew; or another process was first, which is found then.
+                _ if asked.is_some_and(|(newest, _)| newest == record.id) => {
+                    self.phase = MemberPhase::Joining(None);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether the log has taken an own record long ago, and has lost it: everything at hand was read, and it did not come.
+    fn is_lost(&self, (record, appended_at): (RecordId, Duration), now: Duration) -> bool {
+        now >= appended_at + REPEAT_AFTER
+            && !self.is_behind()
+            && self.packer.unanswered().all(|number| number != record.number)
+            && !planted(Bug::LostRecordAwaited)
+    }
+
+    /// Whether more of the log is at hand, or there may be more that cannot be read.
+    fn is_behind(&self) -> bool {
+        self.has_more || self.stall.is_some() || self.reader.failure().is_some()
     }
 
     /// Answers to whoever waits for a barrier of this message.
@@ -459,9 +478,7 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
 
     /// Whether a message has the record by which this process asked to join when it tried to start before.
     fn is_earlier(&self, applied: &AppliedMessage) -> bool {
-        let is_of =
-            |start: NodeStart, id: RecordId| id.author == start.author && start.is_joining_number(id.number);
-        self.earlier.is_some_and(|start| applied.records.iter().any(|record| is_of(start, record.id)))
+        self.earlier.is_some_and(|start| applied.records.iter().any(|record| start.asks_by(record.id)))
     }
 
     /// Whether a member still is one.
@@ -480,8 +497,12 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
     /// which incarnation has joined last is mostly known. If more of the log is under way, certification and the table of
     /// members refuse the record, and the node asks again or stops.
     fn ask_to_join(&mut self, now: Duration) -> Result<(), NodeError> {
-        let is_behind = self.has_more || self.stall.is_some() || self.reader.failure().is_some();
-        if self.phase != MemberPhase::Joining(None) || is_behind {
+        if let MemberPhase::Joining(Some(asked)) = self.phase
+            && self.is_lost(asked, now)
+        {
+            self.phase = MemberPhase::Joining(None);
+        }
+        if self.phase != MemberPhase::Joining(None) || self.is_behind() {
             return Ok(());
         }
         let (author, number) = (self.author, self.joining_number);
@@ -500,7 +521,7 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
         // A packer that is full has room later.
         if self.packer.push(&Record { number, body }, now).is_ok() {
             self.joining_number = NodeStart::number_after(number);
-            self.phase = MemberPhase::Joining(Some(RecordId { author, number }));
+            self.phase = MemberPhase::Joining(Some((RecordId { author, number }, now)));
         }
         Ok(())
     }
@@ -536,10 +557,13 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
             // One that has not joined, or whose packer is full, says it later.
             self.owes_barrier = self.push(RecordBody::Barrier, now).is_err();
         }
+        if self.ends.under_way().is_some_and(|barrier| self.is_lost(barrier, now)) {
+            self.ends.is_lost();
+        }
         if self.ends.needs_barrier()
             && let Ok(barrier) = self.push(RecordBody::Barrier, now)
         {
-            self.ends.begin(barrier);
+            self.ends.begin(barrier, now);
         }
         while let Some(due) = self.packer.next_append(now, &self.applier.state().seen()) {
             self.log.append(due.id, due.message);

@@ -169,8 +169,15 @@ impl Machine {
     /// # Errors
     /// As [`Machine::start`], and why it does not join.
     pub fn start_and_join(&mut self) -> Result<ToyNode, String> {
-        let log = NodeLog::writing(self.log.connect());
-        let mut node = self.start_on(log, &Fuse::new(None))?;
+        self.join(NodeLog::writing(self.log.connect()))
+    }
+
+    /// As [`Machine::start_and_join`], on such a connection to its log.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn join(&mut self, log: NodeLog) -> Result<ToyNode, String> {
+        let mut node = self.begin(log)?;
         let mut events = Vec::new();
         for _ in 0..TICKS_MAX {
             self.tick(&mut node, &mut events).map_err(|error| error.to_string())?;
@@ -179,6 +186,14 @@ impl Machine {
             }
         }
         Err("the node does not join".to_owned())
+    }
+
+    /// Starts the node from its checkpoint, on such a connection to its log.
+    ///
+    /// # Errors
+    /// As [`Machine::start`].
+    pub fn begin(&mut self, log: NodeLog) -> Result<ToyNode, String> {
+        self.start_on(log, &Fuse::new(None))
     }
 
     fn start_on(&mut self, log: NodeLog, fuse: &Fuse) -> Result<ToyNode, String> {

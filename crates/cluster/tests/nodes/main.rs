@@ -16,6 +16,7 @@
 mod ends;
 mod fuse;
 mod joining;
+mod lost_records;
 mod machine;
 mod node_log;
 mod restored_log;

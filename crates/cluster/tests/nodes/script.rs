@@ -5,17 +5,16 @@
 //! graph: the toy partitions keep whatever they are given.
 
 use crate::simulation::tally::tally;
+use crate::simulation::written_log::WrittenLog;
 use crate::toy_partition::History;
 use evergraph_cluster::certification::certifier::CertifierLimits;
 use evergraph_cluster::certification::outcome::{Outcome, Refusal};
 use evergraph_cluster::digest::SeenLog;
 use evergraph_cluster::key_hash::graph_salt::{GraphSalt, KeyHash};
-use evergraph_cluster::log::reader::ReadMessage;
-use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::node::checkpoint;
 use evergraph_cluster::node::replicated_state::{DecidedMessage, RecordResult, ReplicatedState};
 use evergraph_cluster::record::body::{NewName, PlaceChange, PlaceStep, Record, RecordBody, UniqueStep};
-use evergraph_cluster::record::message::{Message, MessageBuilder};
+use evergraph_cluster::record::message::MessageBuilder;
 use evergraph_cluster::record::payload::payloads;
 use evergraph_cluster::record::transaction_part::TransactionPart;
 use evergraph_cluster::record_id::{Author, NodeId, RecordId};
@@ -90,9 +89,7 @@ pub struct Script {
 
 struct Writer {
     chance: SeededChance,
-    state: ReplicatedState,
-    /// The log after each message, with the beginning.
-    seen: Vec<SeenLog>,
+    log: WrittenLog,
     numbers: BTreeMap<NodeId, u64>,
     /// How often each writer started before.
     incarnations: BTreeMap<NodeId, u32>,
@@ -100,7 +97,6 @@ struct Writer {
     free: Vec<VertexId>,
     vertices: Vec<VertexId>,
     edges: u16,
-    messages: Vec<Arc<[u8]>>,
     histories: BTreeMap<PartitionId, History>,
     tally: Tally,
 }
@@ -108,22 +104,20 @@ struct Writer {
 impl Script {
     /// So many messages.
     pub fn new(seed: u64, messages: usize) -> Self {
-        let state = first_state();
         let mut writer = Writer {
             chance: SeededChance::new(seed),
-            seen: vec![state.seen()],
-            state,
+            log: WrittenLog::new(first_state()),
             numbers: BTreeMap::new(),
             incarnations: BTreeMap::new(),
             free: Vec::new(),
             vertices: Vec::new(),
             edges: 0,
-            messages: Vec::new(),
             histories: (0..PARTITIONS).map(|partition| (PartitionId(partition), Vec::new())).collect(),
             tally: Tally::default(),
         };
         (0..messages).for_each(|_| writer.write());
-        let Writer { state, messages, histories, tally, .. } = writer;
+        let Writer { log, histories, tally, .. } = writer;
+        let WrittenLog { messages, state, .. } = log;
         Self { messages, state: checkpoint::encode(&state), seen: state.seen(), histories, tally }
     }
 }
@@ -139,17 +133,13 @@ impl Writer {
 
     /// The next message of the log: a new one, or one that came before.
     fn write(&mut self) {
-        let bytes = if self.messages.len() > 2 && self.one_in(7) {
-            let messages = self.messages.clone();
+        let bytes = if self.log.messages.len() > 2 && self.one_in(7) {
+            let messages = self.log.messages.clone();
             self.pick(&messages)
         } else {
             self.message()
         };
-        let message = Message::decode(&bytes).unwrap();
-        let position = LogPosition(self.messages.len() as u64 + 1);
-        self.messages.push(Arc::clone(&bytes));
-        let mut decided = self.state.apply(ReadMessage { position, message, bytes });
-        self.seen.push(decided.seen);
+        let mut decided = self.log.append(bytes);
         self.learn(&mut decided);
     }
 
@@ -157,12 +147,12 @@ impl Writer {
         let node = self.pick(&WRITERS);
         // A writer may be some messages behind, rarely many.
         let behind = if self.one_in(8) { 40 } else { 4 };
-        let newest = self.seen.len() - 1;
-        let mut seen = self.seen[newest - (self.chance.below(behind) as usize).min(newest)];
+        let behind = self.chance.below(behind) as usize;
+        let mut seen = self.log.seen_behind(behind);
         let is_start = self.one_in(12);
         if is_start {
             // Who joins has read everything.
-            seen = self.seen[newest];
+            seen = self.log.seen_behind(0);
         }
         let incarnation = self.incarnations.entry(node).or_default();
         *incarnation += u32::from(is_start);
@@ -238,8 +228,8 @@ impl Writer {
     /// A record of an index that is being built, or was.
     fn about_a_build(&mut self, since: Timestamp, touches: Vec<KeyHash>) -> RecordBody {
         let mut index = self.index();
-        let turn = self.messages.len();
-        let builds = self.state.tables().builds();
+        let turn = self.log.messages.len();
+        let builds = self.log.state.tables().builds();
         let build = builds.get(index.id).or_else(|| builds.all().next());
         let created = build.map_or(since, |build| {
             index = build.definition;
@@ -278,7 +268,7 @@ impl Writer {
         // A new one is changed by no second mutation.
         let known = self.vertices.clone();
         if let Some(vertex) = self.free.pop() {
-            let label = self.state.tables().groups().label(vertex.group()).unwrap();
+            let label = self.log.state.tables().groups().label(vertex.group()).unwrap();
             mutations.push(Mutation::InsertVertex { vertex, label, properties: properties.clone() });
             self.vertices.push(vertex);
         }

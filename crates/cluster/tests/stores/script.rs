@@ -5,6 +5,7 @@
 
 use crate::shown::Shown;
 use crate::simulation::tally::tally;
+use crate::simulation::written_log::WrittenLog;
 use evergraph_cluster::certification::certifier::CertifierLimits;
 use evergraph_cluster::digest::SeenLog;
 use evergraph_cluster::key_hash::graph_salt::{GraphSalt, KeyHash};
@@ -86,17 +87,14 @@ pub struct Script {
 impl Script {
     /// So many messages, more than a dozen.
     pub fn new(seed: u64, messages: usize) -> Self {
-        let state = first_state();
         let mut writer = Writer {
             chance: SeededChance::new(seed),
-            seen: vec![state.seen()],
-            state,
+            log: WrittenLog::new(first_state()),
             next_number: 1,
             next_discriminator: 0,
             free: Vec::new(),
             sent: BTreeMap::new(),
             graph: Shown::default(),
-            messages: Vec::new(),
             graphs: vec![Shown::default()],
             tally: Tally::default(),
         };
@@ -113,18 +111,19 @@ impl Script {
         };
         writer.send([(PERSON, 0), (PERSON, 1), (PERSON, 2), (POST, 1)].map(rows).into());
         writer.send(vec![RecordBody::CreateIndex { index: index(), touches: Vec::new() }]);
-        while writer.messages.len() < messages {
-            if writer.messages.len() == messages / 2 {
+        while writer.log.messages.len() < messages {
+            if writer.log.messages.len() == messages / 2 {
                 let created = CREATES_INDEX.timestamp(0);
                 writer.send(vec![RecordBody::IndexReady { index: index(), created, touches: Vec::new() }]);
             } else if writer.chance.happens(OneIn(8)) {
-                let earlier = writer.chance.below(writer.messages.len() as u64) as usize;
-                writer.append(Arc::clone(&writer.messages[earlier]));
+                let earlier = writer.chance.below(writer.log.messages.len() as u64) as usize;
+                writer.append(Arc::clone(&writer.log.messages[earlier]));
             } else {
                 writer.send_transactions();
             }
         }
-        let Writer { messages, seen, graphs, tally, .. } = writer;
+        let Writer { log, graphs, tally, .. } = writer;
+        let WrittenLog { messages, seen, .. } = log;
         Self { messages, seen, graphs, tally }
     }
 
@@ -155,8 +154,7 @@ fn index() -> IndexDefinition {
 
 struct Writer {
     chance: SeededChance,
-    state: ReplicatedState,
-    seen: Vec<SeenLog>,
+    log: WrittenLog,
     next_number: u64,
     next_discriminator: u16,
     /// Vertices that may be inserted.
@@ -164,7 +162,6 @@ struct Writer {
     /// Transactions by their numbers, until they commit.
     sent: BTreeMap<u64, Vec<Mutation>>,
     graph: Shown,
-    messages: Vec<Arc<[u8]>>,
     graphs: Vec<Shown>,
     tally: Tally,
 }
@@ -177,26 +174,18 @@ struct Changed {
 }
 
 impl Writer {
-    fn newest(&self) -> SeenLog {
-        self.seen[self.seen.len() - 1]
-    }
-
     fn send(&mut self, bodies: Vec<RecordBody>) {
         let mut builder = MessageBuilder::new(AUTHOR);
         for body in bodies {
             assert!(builder.push(&Record { number: self.next_number, body }), "some small records have room");
             self.next_number += 1;
         }
-        self.append(builder.finish(&self.newest()).into());
+        self.append(builder.finish(&self.log.seen_behind(0)).into());
     }
 
     /// The log gets a message, new or not.
     fn append(&mut self, bytes: Arc<[u8]>) {
-        self.messages.push(Arc::clone(&bytes));
-        let position = LogPosition(self.messages.len() as u64);
-        let message = Message::decode(&bytes).unwrap();
-        let decided = self.state.apply(ReadMessage { position, message, bytes });
-        self.seen.push(decided.seen);
+        let decided = self.log.append(bytes);
         self.learn(&decided);
         self.graphs.push(self.graph.clone());
     }
@@ -236,13 +225,13 @@ impl Writer {
         let (mut graph, mut bodies) = (self.graph.clone(), Vec::new());
         for _ in 0..self.chance.below(4) {
             let mutations = self.mutations(&mut graph);
-            bodies.extend(self.transaction(bodies.len(), (self.newest(), Vec::new()), mutations));
+            bodies.extend(self.transaction(bodies.len(), (self.log.seen_behind(0), Vec::new()), mutations));
         }
         if self.chance.happens(OneIn(3)) {
             // Nothing is built on it.
             let mutations = self.mutations(&mut graph);
             let behind = self.chance.below(3) as usize;
-            let since = self.seen[self.seen.len().saturating_sub(1 + behind)];
+            let since = self.log.seen_behind(behind);
             bodies.extend(self.transaction(bodies.len(), (since, vec![ANYTHING]), mutations));
         }
         if bodies.is_empty() {
@@ -315,7 +304,7 @@ impl Writer {
                     return Vec::new();
                 }
                 let vertex = self.free.swap_remove(at);
-                let label = self.state.tables().groups().label(vertex.group()).unwrap();
+                let label = self.log.state.tables().groups().label(vertex.group()).unwrap();
                 vec![Mutation::InsertVertex { vertex, label, properties }]
             }
             (4 | 5, Some(vertex), ..) => {

@@ -28,8 +28,9 @@ use evergraph_cluster::record::large_transaction::parts;
 use evergraph_cluster::record::transaction_part::TransactionPart;
 use evergraph_cluster::record_id::{NodeId, RecordId};
 use evergraph_cluster::remote::asking::{Ask, AskOutcome, AskRefusal};
+use evergraph_cluster::remote::partition_view::PartitionView;
 use evergraph_cluster::remote::remote_snapshot::GraphMap as _;
-use evergraph_cluster::remote::view_asking::PartitionAsker;
+use evergraph_cluster::remote::view_asking::{OwnWork, PartitionAsker};
 use evergraph_cluster::tables::cluster_tables::TableAnswer;
 use evergraph_cluster::tables::names::NameId;
 use evergraph_cluster::transaction::coordinator::{BeginAt, CoordinatorOptions};
@@ -383,7 +384,12 @@ impl GraphNode for AttachedNode {
 }
 
 impl PartitionAsker for Asker {
-    fn ask(&self, messages: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>> {
+    fn ask_beside(
+        &self,
+        messages: Vec<(PartitionId, Vec<u8>)>,
+        own_work: OwnWork<'_>,
+    ) -> Result<Vec<Vec<u8>>> {
+        own_work()?;
         let (node, at) = (&self.node, self.reader.at());
         let patience = node.options.read_patience;
         let mut slots = Vec::new();
@@ -425,6 +431,10 @@ impl PartitionAsker for Asker {
     }
 
     fn travels(&self) -> Option<Arc<dyn Travels>> {
+        None
+    }
+
+    fn own_view(&self, _: PartitionId) -> Option<Arc<dyn PartitionView>> {
         None
     }
 }

@@ -86,7 +86,7 @@ fn planted_bugs_are_found_in_a_whole_cluster() {
         (Bug::NeededFromTooHigh, &["this node needs it from"]),
         (Bug::NoteOfMessageBefore, &["its note says"]),
         (Bug::PartitionNotSynced, &[not_kept]),
-        (Bug::SchemaKeptFromPartitions, &["other names"]),
+        (Bug::SchemaKeptFromPartitions, &["other names", "does not come to rest"]),
         (Bug::StateSavedFirst, &[not_kept]),
         (Bug::PartitionSavedBehind, &[not_kept]),
     ];

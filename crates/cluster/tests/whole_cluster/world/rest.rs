@@ -4,23 +4,29 @@ use super::World;
 use crate::first_state::{index, own_groups};
 use crate::shown::Shown;
 use evergraph_cluster::node::checkpoint;
+use evergraph_cluster::record_id::NodeId;
 use evergraph_graph::id::PartitionId;
+use evergraph_graph::schema_change::SchemaChange;
 use std::ops::ControlFlow;
 
 /// Ticks in which everything must come to rest.
 const REST_TICKS: u32 = 1500;
 
 impl World {
-    /// Whether everybody has applied the log, nobody asks or answers, and every partition can be read.
+    /// Whether everybody has applied the log, nobody asks or answers, every partition can be read, and whoever has filled an index
+    /// has said so.
     fn is_at_rest(&mut self) -> bool {
         let (now, end) = (self.now, self.judge().position());
-        self.slots.iter_mut().filter(|slot| !slot.has_stopped).all(|slot| {
+        let builds = self.judge().state().tables().builds().clone();
+        let has_reported = |node: usize| builds.all().all(|build| build.nodes.contains(&NodeId(node as u16)));
+        self.slots.iter_mut().enumerate().filter(|(_, slot)| !slot.has_stopped).all(|(node, slot)| {
             let Some(machine) = &mut slot.machine else { return false };
             let position = machine.seen().position;
             let status = machine.node.peers().status(now);
             let is_idle = status.asking == 0 && status.answering == (0, 0) && status.readers == (0, 0);
             let kept: Vec<PartitionId> = machine.node.node().applier().kept().collect();
             is_idle
+                && (kept.is_empty() || has_reported(node))
                 && status.waiting_frames == 0
                 && position == end
                 && machine.node.peers().readers().horizon() == end
@@ -69,10 +75,14 @@ impl World {
         let expected = self.histories.last().unwrap().state();
         let (saved, graph) =
             (checkpoint::encode(expected), self.judge().graph_at(expected.seen().position.end()));
-        let (end, names) = (expected.seen(), expected.tables().catalogue().clone());
+        let (end, mut names) = (expected.seen(), expected.tables().catalogue().clone());
         let is_trimmed = self.log.messages().first().is_some_and(|first| first.position.0 > 4);
         self.tally.trims += u64::from(is_trimmed);
         self.tally.indexes += u64::from(names.index(index().id).is_some());
+        // Partitions have it from its creation on. It stays like that if a node has stopped that would have to fill it.
+        for build in expected.tables().builds().all() {
+            names.apply(&SchemaChange::AddIndex(build.definition));
+        }
         let has_lost = self.lost_at.is_some();
         for (node, slot) in self.slots.iter_mut().enumerate() {
             let Some(machine) = &mut slot.machine else {

@@ -11,9 +11,11 @@
 //! nodes. Both know this file, and [`stage_programs`](crate::stage_programs). A *place* is the number of a node in one query: each partition is read at one place from the
 //! beginning to the end, so that all agree where a row goes.
 
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::id::{PartitionId, VertexId};
 use crate::partition::PartitionCount;
+use std::error::Error as StdError;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -154,6 +156,29 @@ pub struct PlaceMeasures {
     pub stages: Vec<StageMeasure>,
 }
 
+/// A node that ran a part of a program says nothing any more, or has started again: the cause of an error of a [`TravelRun`] that a second
+/// run may not meet, since other nodes are chosen for what this one read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LostNode {
+    /// The node, as people know it.
+    pub node: u16,
+}
+
+impl fmt::Display for LostNode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "node {} is lost", self.node)
+    }
+}
+
+impl StdError for LostNode {}
+
+/// Whether a run that fails by an error of this kind fails by a node that cannot go on, so that another way of reading may succeed. Any
+/// other error is that of the program.
+#[must_use]
+pub fn is_of_node(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Busy | ErrorKind::Conflict | ErrorKind::Io | ErrorKind::Corrupt)
+}
+
 /// A program that runs. Dropped, it ends everywhere.
 ///
 /// Its methods wait no longer than the limit of the thread lasts ([`crate::wait_limit`]).
@@ -176,8 +201,8 @@ pub trait TravelRun: Send {
     /// The next results; `None` if all have come.
     ///
     /// # Errors
-    /// What the run has failed by, anywhere: `busy`, `io` or `conflict` if a node cannot go on, so that another way of reading
-    /// may; any other error is that of the program. `cancelled` if the limit of the thread has ended.
+    /// What the run has failed by, anywhere: an error of a node ([`is_of_node`]), whose cause is a [`LostNode`] if a second run may
+    /// succeed; any other error is that of the program. `cancelled` if the limit of the thread has ended.
     fn next(&mut self) -> Result<Option<Vec<u8>>>;
 
     /// What each place did, once all results have come.

@@ -35,11 +35,11 @@ use crate::remote::asking::{Ask, AskId, AskOutcome, AskRefusal, Asking, AskingAc
 use crate::remote::question::{Answer, QuestionRefusal, RefusalReason};
 use crate::transport::frame::{Frame, Heartbeat};
 use crate::transport::frame_counts::{CountedTransport, FrameCounts};
-use crate::transport::interface::{SendError, Transport};
+use crate::transport::interface::{ReceivedFrame, SendError, Transport};
 use crate::travel::message::{TravelFailure, TravelMessage};
-use crate::travel::travel_options::TravelCounts;
+use crate::travel::silence::TakenFrames;
+use crate::travel::travel_options::{OpenTravels, TravelCounts, TravelParts};
 use crate::travel::travelling_queries::TravellingQueries;
-use evergraph_graph::error::ErrorKind;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -126,8 +126,8 @@ pub struct PeerLoopStatus {
     pub answered: AnsweringCounts,
     /// What it has done for queries that travel, of all nodes.
     pub travelled: TravelCounts,
-    /// Queries that travel and have not ended: those that were asked here, and those that run here.
-    pub travelling: (usize, usize),
+    /// Queries that travel and have not ended.
+    pub travelling: OpenTravels,
     /// Own asks that are open.
     pub asking: usize,
     /// Nodes that said nothing when they were asked, ascending: others are asked first.
@@ -218,9 +218,11 @@ impl<T: Transport, A> PeerLoop<T, A> {
         &self.readers
     }
 
-    /// Stages of queries run here, in threads that somebody else has.
-    pub fn run_stages(&mut self, queries: TravellingQueries) {
-        self.travelling = Some(queries);
+    /// Stages of queries run here, in threads that somebody else has. Nobody is suspected before a heartbeat is late.
+    pub fn run_stages(&mut self, parts: TravelParts) -> TravellingQueries {
+        let options = parts.options.with_heartbeats(self.options.heartbeat_interval);
+        let queries = TravellingQueries::new(TravelParts { options, ..parts });
+        self.travelling.insert(queries).clone()
     }
 
     /// The node has applied the next message of the log, of so many bytes.
@@ -256,11 +258,11 @@ impl<T: Transport, A> PeerLoop<T, A> {
         N: ServedPartitions + ?Sized,
         A: AnswerQuestions<N::Store>,
     {
-        self.has_more = false;
         if std::mem::take(&mut self.has_applied) {
             self.look_at_tables(now, node, events);
         }
-        self.receive(now, node, events);
+        let taken = self.receive(now, node, events);
+        self.has_more = taken == TakenFrames::Part;
         self.rise(now, node, events);
         for _ in 0..OWN_ROUNDS_PER_STEP {
             self.answer_on(now, node);
@@ -270,7 +272,7 @@ impl<T: Transport, A> PeerLoop<T, A> {
             }
             self.receive_own(now, node, events);
         }
-        self.travel_on(now, node);
+        self.travel_on(now, taken, node);
         self.say_how_far(now, node.needed_from());
         self.send(now);
     }
@@ -368,7 +370,7 @@ impl<T: Transport, A> PeerLoop<T, A> {
         events.extend(others.into_iter().map(other_log));
     }
 
-    fn receive<N>(&mut self, now: Duration, node: &mut N, events: &mut Vec<PeerEvent>)
+    fn receive<N>(&mut self, now: Duration, node: &mut N, events: &mut Vec<PeerEvent>) -> TakenFrames
     where
         N: ServedPartitions + ?Sized,
         A: AnswerQuestions<N::Store>,
@@ -376,11 +378,15 @@ impl<T: Transport, A> PeerLoop<T, A> {
         self.receive_own(now, node, events);
         let mut taken = 0;
         while taken < FRAMES_PER_STEP {
-            let Some(received) = self.transport.receive() else { return };
-            taken += received.frame.count();
-            self.take(now, received.from, received.frame, node, events);
+            let Some(received) = self.transport.receive() else { return TakenFrames::All };
+            let ReceivedFrame { from, frame } = received;
+            taken += frame.count();
+            if let Some(queries) = self.travelling.as_ref().filter(|_| frame.is_sign_of_life()) {
+                queries.heard(now, from);
+            }
+            self.take(now, from, frame, node, events);
         }
-        self.has_more = true;
+        TakenFrames::Part
     }
 
     fn receive_own<N>(&mut self, now: Duration, node: &mut N, events: &mut Vec<PeerEvent>)
@@ -443,9 +449,9 @@ impl<T: Transport, A> PeerLoop<T, A> {
         match (&self.travelling, message) {
             (Some(queries), message) => queries.take(now, from, message, &log),
             (None, TravelMessage::Begin(begin)) => {
-                let text = "no stages of queries run on the node".to_owned();
-                let failure = TravelFailure { kind: ErrorKind::Busy, text };
-                let failed = Frame::Travel(TravelMessage::Failed { id: begin.id, failure });
+                let failure = TravelFailure::busy("no stages of queries run on the node");
+                let incarnation = self.author.incarnation;
+                let failed = Frame::Travel(TravelMessage::Failed { id: begin.id, incarnation, failure });
                 // By then it begins again, and hears so again.
                 let put = self.put(from, failed, now.saturating_add(begin.patience.min(FORGET_PATIENCE)));
                 self.dropped_frames += u64::from(put.is_err());
@@ -455,24 +461,20 @@ impl<T: Transport, A> PeerLoop<T, A> {
     }
 
     /// Goes on with queries whose stages travel, and takes their messages. One without room is lost: whoever misses it asks again.
-    fn travel_on<N>(&mut self, now: Duration, node: &N)
+    fn travel_on<N>(&mut self, now: Duration, taken: TakenFrames, node: &N)
     where
         N: ServedPartitions + ?Sized,
     {
         let Some(queries) = self.travelling.clone() else { return };
         let log = ReadableLog { applied: &self.digests, horizon: self.readers.horizon() };
-        queries.step(now, &log, node.tables());
+        queries.step(now, taken, &log, node.tables());
         self.outbox.forget_rows(&queries.take_over());
         while let Some((to, message, ends_at)) = queries.next_message() {
-            let put = self.put(to, Frame::Travel(message), ends_at);
-            self.dropped_frames += u64::from(put.is_err());
+            self.dropped_frames += u64::from(self.put(to, Frame::Travel(message), ends_at).is_err());
         }
     }
 
     fn hear(&mut self, now: Duration, from: NodeId, heartbeat: Heartbeat, events: &mut Vec<PeerEvent>) {
-        if let Some(queries) = &self.travelling {
-            queries.heard(now, from);
-        }
         self.asking.alive(now, from);
         self.needs.heard(from, heartbeat.needed_from);
         let other = self.horizon.heard(now, from, heartbeat, &self.digests);

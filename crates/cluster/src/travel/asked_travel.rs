@@ -1,5 +1,6 @@
 //! Asked travel: one query at the node that asked: first rows out, results in, and what it has failed by.
 
+use crate::planted::{Bug, planted};
 use crate::record_id::{Author, NodeId};
 use crate::travel::held_rows::HeldRows;
 use crate::travel::message::{BeginTravel, Outgoing, TravelFailure, TravelMessage, TravelRows};
@@ -7,9 +8,9 @@ use crate::travel::sent_rows::{RowsPlace, SentRows};
 use crate::travel::stage_inbound::StageInbound;
 use crate::travel::travel_options::TravelOptions;
 use evergraph_graph::budget::Budget;
-use evergraph_graph::error::{Error, ErrorKind};
-use evergraph_graph::travel::{EncodedRows, PlaceMeasures, StageMeasure};
-use std::collections::VecDeque;
+use evergraph_graph::error::Error;
+use evergraph_graph::travel::{EncodedRows, LostNode, PlaceMeasures, StageMeasure, is_of_node};
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +21,8 @@ const WANT_WAIT_MAX: Duration = Duration::from_secs(2);
 /// A query that was asked here.
 pub struct AskedTravel {
     begin: Arc<BeginTravel>,
+    /// Nodes that it runs on although they were silent or had started again: no other has their partitions.
+    last_resorts: BTreeSet<NodeId>,
     began_at: Duration,
     ends_at: Duration,
     sent: SentRows,
@@ -29,6 +32,8 @@ pub struct AskedTravel {
     held: HeldRows,
     measures: Vec<Vec<StageMeasure>>,
     failure: Option<TravelFailure>,
+    /// The node whose loss caused `failure`, if others can be chosen in its place.
+    lost: Option<NodeId>,
     /// Whether whoever asked knows that it has begun.
     is_known: bool,
     want_at: Duration,
@@ -37,11 +42,17 @@ pub struct AskedTravel {
 }
 
 impl AskedTravel {
-    /// The query `begin`, which begins at `now`.
+    /// The query `begin`, which begins at `now`. Only `last_resorts` have their partitions, and were silent or had started again.
     #[must_use]
-    pub fn new(now: Duration, begin: Arc<BeginTravel>, want_after: Duration) -> Self {
+    pub fn new(
+        now: Duration,
+        begin: Arc<BeginTravel>,
+        last_resorts: BTreeSet<NodeId>,
+        want_after: Duration,
+    ) -> Self {
         let places = begin.places.len();
         Self {
+            last_resorts,
             began_at: now,
             ends_at: now.saturating_add(begin.patience),
             sent: SentRows::default(),
@@ -50,6 +61,7 @@ impl AskedTravel {
             held: HeldRows::new(begin.memory_bytes),
             measures: vec![Vec::new(); places],
             failure: None,
+            lost: None,
             is_known: false,
             want_at: now.saturating_add(want_after),
             want_wait: want_after,
@@ -93,6 +105,15 @@ impl AskedTravel {
         self.failure.get_or_insert(failure);
         let dropped = std::mem::take(&mut self.waiting);
         self.held.give_back(dropped.iter().map(|rows| rows.rows.len() as u64).sum());
+    }
+
+    /// It has failed by the loss of a node. A second run would choose a last resort again.
+    fn lose(&mut self, node: NodeId, text: String) {
+        let is_last_resort = self.last_resorts.contains(&node) && !planted(Bug::LastResortLost);
+        if self.failure.is_none() && !is_last_resort {
+            self.lost = Some(node);
+        }
+        self.fail(TravelFailure::busy(text));
     }
 
     /// Whether all results have come.
@@ -179,13 +200,22 @@ impl AskedTravel {
     }
 
     /// A node says at `now` that it cannot go on.
-    pub fn failed(&mut self, now: Duration, from: NodeId, failure: TravelFailure) {
-        if !self.begin.places.iter().any(|place| place.node == from) || self.is_complete() {
-            return;
-        }
+    pub fn failed(&mut self, now: Duration, from: Author, failure: TravelFailure) {
+        let place = self.begin.places.iter().find(|place| place.node == from.node);
+        let Some(place) = place.filter(|_| !self.is_complete()) else { return };
         // It knows how much of the time was left when it began, and no more.
-        let is_late = self.ends_at <= now;
-        self.fail(if is_late { TravelFailure::time_over(self.begin.patience) } else { failure });
+        if self.ends_at <= now {
+            return self.fail(TravelFailure::time_over(self.begin.patience));
+        }
+        let node = from.node;
+        // What it knew of the query is gone with the start that had been chosen.
+        if place.incarnation < from.incarnation {
+            return self.lose(node, format!("node {} has started again", node.0));
+        }
+        let TravelFailure { kind, text } = failure;
+        // An error of the program is the same wherever it runs.
+        let text = if is_of_node(kind) { format!("node {}: {text}", node.0) } else { text };
+        self.fail(TravelFailure { kind, text });
     }
 
     /// The node `from` wants first rows again. It is sent `bytes_max` of them at once.
@@ -237,15 +267,14 @@ impl AskedTravel {
         }
         let missing: Vec<_> = self.results.missing().collect();
         let silent = missing.iter().map(|(place, _)| self.begin.places[*place].node).find_map(|node| {
-            // Who was silent already had to be chosen all the same.
-            let is_suspected = heard(node).saturating_add(options.suspect_after) <= self.began_at;
-            let heard_at = if is_suspected { self.began_at } else { heard(node) };
+            // A last resort may have been silent already, and has time to come back.
+            let is_patient = self.last_resorts.contains(&node) && !planted(Bug::SilentChoiceLeftAtOnce);
+            let heard_at = if is_patient { heard(node).max(self.began_at) } else { heard(node) };
             let allowed = options.silence_allowed(self.began_at, heard_at);
             (heard_at.saturating_add(allowed) <= now).then_some((node, allowed))
         });
         if let Some((node, allowed)) = silent {
-            let text = format!("node {} has said nothing for {allowed:.0?}", node.0);
-            return self.fail(TravelFailure { kind: ErrorKind::Busy, text });
+            return self.lose(node, format!("node {} has said nothing for {allowed:.0?}", node.0));
         }
         if self.want_at > now {
             return;
@@ -263,7 +292,16 @@ impl AskedTravel {
     /// Why there are no results.
     #[must_use]
     pub fn error(&self) -> Option<Error> {
-        self.failure.as_ref().map(Error::from)
+        let error = Error::from(self.failure.as_ref()?);
+        let lost = match self.lost {
+            None if planted(Bug::FailureTakenForLoss) => Some(self.begin.places[0].node),
+            Some(_) if planted(Bug::LossTakenForFailure) => None,
+            lost => lost,
+        };
+        Some(match lost {
+            Some(node) => error.because(LostNode { node: node.0 }),
+            None => error,
+        })
     }
 }
 
@@ -278,7 +316,9 @@ impl fmt::Debug for AskedTravel {
 mod tests {
     use super::*;
     use crate::digest::SeenLog;
+    use crate::planted::assert_found;
     use crate::travel::message::TravelId;
+    use evergraph_graph::error::ErrorKind;
     use evergraph_graph::partition::PartitionCount;
     use evergraph_graph::travel::{Routes, TravelStart};
     use evergraph_storage::memory_budget::MemoryBudget;
@@ -292,6 +332,15 @@ mod tests {
 
     /// A query of one stage that two nodes run.
     fn asked(memory_bytes: u64) -> AskedTravel {
+        asked_of(memory_bytes, BTreeSet::new())
+    }
+
+    /// One for which there was no other node than 2.
+    fn asked_of_last_resort() -> AskedTravel {
+        asked_of(1 << 20, BTreeSet::from([NodeId(2)]))
+    }
+
+    fn asked_of(memory_bytes: u64, last_resorts: BTreeSet<NodeId>) -> AskedTravel {
         let routes = Routes::new(PartitionCount::new(2).unwrap(), 2, vec![0, 1]).unwrap();
         let begin = BeginTravel {
             id: TravelId { asker: author(1), number: 3 },
@@ -304,7 +353,7 @@ mod tests {
             routes: Arc::new(routes),
             program: Vec::new(),
         };
-        AskedTravel::new(NOW, Arc::new(begin), Duration::from_millis(200))
+        AskedTravel::new(NOW, Arc::new(begin), last_resorts, Duration::from_millis(200))
     }
 
     fn results(asked: &AskedTravel, number: u32, bytes: u64) -> Arc<TravelRows> {
@@ -381,12 +430,25 @@ mod tests {
         assert_eq!(wanted, [(1, 0), (2, 1)]);
     }
 
-    /// Of a query that began at [`NOW`]: what it has failed by so long after, if node 2 was last heard of at `heard_at`.
-    fn failed(after: Duration, heard_at: Duration) -> Option<String> {
-        let (mut query, now) = (asked(1 << 20), NOW + after);
+    /// What a query that began at [`NOW`] has failed by so long after, if node 2 was last heard of at `heard_at`.
+    fn error(mut query: AskedTravel, after: Duration, heard_at: Duration) -> Option<Error> {
+        let now = NOW + after;
         let heard = |node: NodeId| if node == NodeId(2) { heard_at } else { now };
         query.want(now, &TravelOptions::default(), heard, &mut Vec::new());
-        query.error().map(|error| error.to_string())
+        query.error()
+    }
+
+    fn failed(after: Duration, heard_at: Duration) -> Option<String> {
+        error(asked(1 << 20), after, heard_at).map(|error| error.to_string())
+    }
+
+    fn last_resort_failed(after: Duration, heard_at: Duration) -> Option<String> {
+        error(asked_of_last_resort(), after, heard_at).map(|error| error.to_string())
+    }
+
+    /// Whose loss an error is.
+    fn lost(error: &Error) -> Option<u16> {
+        error.cause::<LostNode>().map(|lost| lost.node)
     }
 
     #[test]
@@ -396,13 +458,67 @@ mod tests {
         assert_eq!(failed(ms(299), NOW - ms(100)), None);
         assert!(failed(ms(300), NOW - ms(100)).unwrap().contains("node 2 has said nothing for 400ms"));
         // As long as it had run.
-        assert_eq!(failed(ms(3999), NOW + ms(2000)), None);
+        assert_eq!(failed(ms(3999), NOW + ms(2000)), None, "it has run for long");
         assert!(failed(ms(4000), NOW + ms(2000)).unwrap().contains("nothing for 2s"));
         // Three seconds at most.
         assert_eq!(failed(ms(22_999), NOW + ms(20_000)), None);
-        assert!(failed(ms(23_000), NOW + ms(20_000)).unwrap().contains("nothing for 3s"));
-        // There was no other: it may come back.
-        assert_eq!(failed(ms(399), NOW - ms(900)), None);
-        assert!(failed(ms(400), NOW - ms(900)).is_some());
+        let longest = failed(ms(23_000), NOW + ms(20_000)).expect("no longer than 3 s");
+        assert!(longest.contains("nothing for 3s"), "{longest}");
+        // There was no other: it may come back, and be silent again.
+        assert_eq!(last_resort_failed(ms(399), NOW - ms(900)), None, "there was no other");
+        assert!(last_resort_failed(ms(400), NOW - ms(900)).is_some());
+        assert_eq!(last_resort_failed(ms(3999), NOW + ms(2000)), None);
+        assert!(last_resort_failed(ms(4000), NOW + ms(2000)).is_some());
+    }
+
+    #[test]
+    fn planted_bugs_of_silences_are_found() {
+        let test = a_silent_node_is_waited_for_as_long_as_the_query_has_run;
+        assert_found(Bug::OldQueryImpatient, test, "it has run for long");
+        assert_found(Bug::OldQueryEndless, test, "no longer than 3 s");
+        assert_found(Bug::SilentChoiceLeftAtOnce, test, "there was no other");
+    }
+
+    #[test]
+    fn the_loss_of_a_node_is_told_from_whatever_else_it_fails_by() {
+        let ms = Duration::from_millis;
+        let silent = error(asked(1 << 20), ms(400), NOW).unwrap();
+        assert_eq!((silent.kind(), lost(&silent)), (ErrorKind::Busy, Some(2)), "a silent node");
+        let silent_last_resort = error(asked_of_last_resort(), ms(400), NOW - ms(900)).unwrap();
+        assert_eq!(lost(&silent_last_resort), None, "it would be chosen again");
+        let mut query = asked_of_last_resort();
+        query.failed(NOW, Author { node: NodeId(2), incarnation: 8 }, TravelFailure::busy("gone"));
+        let again = query.error().unwrap();
+        assert_eq!((again.to_string().as_str(), lost(&again)), ("node 2 has started again", None));
+        let says = |incarnation: u32, kind: ErrorKind| {
+            let mut query = asked(1 << 20);
+            let failure = TravelFailure { kind, text: "disk".to_owned() };
+            query.failed(NOW, Author { node: NodeId(2), incarnation }, failure.clone());
+            // The first reason counts.
+            query.failed(NOW, author(1), failure);
+            query.error().unwrap()
+        };
+        let again = says(8, ErrorKind::Busy);
+        assert_eq!((again.to_string().as_str(), lost(&again)), ("node 2 has started again", Some(2)));
+        for kind in [ErrorKind::Busy, ErrorKind::Io, ErrorKind::Conflict, ErrorKind::Corrupt] {
+            let failed = says(7, kind);
+            assert_eq!((failed.kind(), failed.to_string().as_str()), (kind, "node 2: disk"));
+            assert_eq!(lost(&failed), None, "a failure of a node that is there");
+        }
+        let of_program = says(7, ErrorKind::Invalid);
+        assert_eq!((of_program.to_string().as_str(), lost(&of_program)), ("disk", None));
+        // One that has failed before is not lost.
+        let mut query = asked(1 << 20);
+        query.failed(NOW, author(1), TravelFailure::busy("full"));
+        query.failed(NOW, Author { node: NodeId(2), incarnation: 8 }, TravelFailure::busy("gone"));
+        assert_eq!(lost(&query.error().unwrap()), None);
+    }
+
+    #[test]
+    fn planted_bugs_of_losses_are_found() {
+        let test = the_loss_of_a_node_is_told_from_whatever_else_it_fails_by;
+        assert_found(Bug::LossTakenForFailure, test, "a silent node");
+        assert_found(Bug::FailureTakenForLoss, test, "it would be chosen again");
+        assert_found(Bug::LastResortLost, test, "it would be chosen again");
     }
 }

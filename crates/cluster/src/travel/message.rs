@@ -8,7 +8,7 @@
 //! 2 rows     id, incarnation of the sender:u32, stage:varint, number:varint, is_last:u8, rows:varint,
 //!            measures:varint, of each: five varints; length:varint bytes
 //! 3 want     id, stage:varint, from number:varint
-//! 4 failed   id, kind:u8, length:varint UTF-8
+//! 4 failed   id, incarnation of the sender:u32, kind:u8, length:varint UTF-8
 //! 5 end      id
 //! 6 more     id, stage:varint, from number:varint
 //! ```
@@ -68,6 +68,8 @@ pub enum TravelMessage {
     Failed {
         /// With which.
         id: TravelId,
+        /// Which start of the node says so. If it is later than the start that was chosen, that start has ended.
+        incarnation: u32,
         /// Why.
         failure: TravelFailure,
     },
@@ -144,6 +146,12 @@ pub struct TravelFailure {
 }
 
 impl TravelFailure {
+    /// A node does not go on, so that whoever asked reads in another way.
+    #[must_use]
+    pub fn busy(text: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Busy, text: text.into() }
+    }
+
     /// A query has taken all of its time: whoever asked knows its timeout.
     #[must_use]
     pub fn time_over(time: Duration) -> Self {
@@ -151,7 +159,7 @@ impl TravelFailure {
             "the query has taken the {time:.1?} that it had on several nodes: narrow it, raise its timeout, or run it on one by \
              with('travel', false)"
         );
-        Self { kind: ErrorKind::Busy, text }
+        Self::busy(text)
     }
 }
 
@@ -222,9 +230,10 @@ impl TravelMessage {
             }
             Self::Want { id, stage, from } => put_from(out, kind::WANT, (*id, *stage, *from)),
             Self::More { id, stage, from } => put_from(out, kind::MORE, (*id, *stage, *from)),
-            Self::Failed { id, failure } => {
+            Self::Failed { id, incarnation, failure } => {
                 out.push(kind::FAILED);
                 put_id(out, *id);
+                out.extend_from_slice(&incarnation.to_le_bytes());
                 let number = FAILURE_KINDS.iter().position(|kind| *kind == failure.kind).unwrap_or(0);
                 out.push(number as u8);
                 put_bytes(out, beginning(&failure.text).as_bytes());
@@ -254,7 +263,7 @@ impl TravelMessage {
                 Self::More { id, stage, from }
             }
             kind::FAILED => {
-                let id = take_id(reader)?;
+                let (id, incarnation) = (take_id(reader)?, reader.u32()?);
                 let start = reader.clone();
                 let kind = FAILURE_KINDS.get(usize::from(reader.u8()?)).copied();
                 let kind = kind.ok_or_else(|| start.error("a kind of failure expected"))?;
@@ -263,7 +272,7 @@ impl TravelMessage {
                 if text.len() > REASON_BYTES_MAX {
                     return Err(start.error(format!("a reason of at most {REASON_BYTES_MAX} bytes expected")));
                 }
-                Self::Failed { id, failure: TravelFailure { kind, text: text.to_owned() } }
+                Self::Failed { id, incarnation, failure: TravelFailure { kind, text: text.to_owned() } }
             }
             kind::END => Self::End(take_id(reader)?),
             found => return Err(start.error(format!("a message of a query expected, found {found}"))),
@@ -465,6 +474,7 @@ mod tests {
             TravelMessage::More { id, stage: 2, from: 5 },
             TravelMessage::Failed {
                 id,
+                incarnation: 9,
                 failure: TravelFailure { text: "disk".to_owned(), ..failure.clone() },
             },
             TravelMessage::End(id),
@@ -483,7 +493,7 @@ mod tests {
             }
         }
         let mut bytes = Vec::new();
-        TravelMessage::Failed { id, failure }.encode(&mut bytes);
+        TravelMessage::Failed { id, incarnation: 9, failure }.encode(&mut bytes);
         let TravelMessage::Failed { failure, .. } = TravelMessage::decode(&mut Reader::new(&bytes)).unwrap()
         else {
             panic!("another message")

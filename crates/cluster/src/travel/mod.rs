@@ -14,11 +14,12 @@
 //! - [`stage_inbound`]: which rows of a stage have come, and whether all have
 //! - [`journey`]: one query at one node
 //! - [`asked_travel`]: one query at the node that asked
+//! - [`silence`]: when a node may find others silent
 //! - `open_queries`: all of them, with the lock held
 //! - [`travelling_queries`]: the same between the thread of the node, workers, and queries
 //! - [`travel_options`]: how much of them a node runs
 //! - [`stage_workers`]: the threads that run stages
-//! - [`own_view`]: what stages read on this node, and [`own_graph`], its partitions as one graph
+//! - [`stage_view`]: what stages read on this node, and [`own_graph`], its partitions as one graph
 //! - [`travel_run`]: a query that waits for its results
 //!
 //! # Ends, losses, and full buffers
@@ -40,9 +41,10 @@ pub mod journey;
 pub mod message;
 pub(crate) mod open_queries;
 pub mod own_graph;
-pub mod own_view;
 pub mod sent_rows;
+pub mod silence;
 pub mod stage_inbound;
+pub mod stage_view;
 pub mod stage_workers;
 pub mod travel_options;
 pub mod travel_run;

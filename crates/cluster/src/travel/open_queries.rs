@@ -1,6 +1,7 @@
 //! Open queries: what a node knows of all queries whose stages travel, with its lock held.
 
 use crate::digest::SeenLog;
+use crate::planted::{Bug, planted};
 use crate::record_id::{Author, NodeId};
 use crate::remote::admission::{Admission, ReadableLog};
 use crate::remote::question::RefusalReason;
@@ -10,6 +11,7 @@ use crate::travel::journey::{Journey, JourneyLimits, StageWork};
 use crate::travel::message::{
     ASKED_STAGE, BeginTravel, Outgoing, TravelFailure, TravelId, TravelMessage, TravelRows,
 };
+use crate::travel::silence::{SilenceJudgement, TakenFrames};
 use crate::travel::travel_options::{TravelCounts, TravelParts};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::PartitionId;
@@ -28,7 +30,7 @@ const EARLY_MAX: usize = 4096;
 /// How many queries that have ended are remembered.
 const ENDED_MAX: usize = 1024;
 /// Why a node goes on with a query no longer.
-const ASKER_SILENT: &str = "a node has not heard of the one that asked for too long";
+const ASKER_SILENT: &str = "it has not heard of the one that asked for too long";
 
 /// All queries of a node.
 pub(super) struct OpenQueries {
@@ -50,12 +52,23 @@ pub(super) struct OpenQueries {
     pub(super) over: BTreeSet<TravelId>,
     pub(super) messages: VecDeque<(NodeId, TravelMessage, Duration)>,
     pub(super) heard: BTreeMap<NodeId, Duration>,
+    silence: SilenceJudgement,
+    /// The newest start of each node that has told of a failure.
+    starts: BTreeMap<NodeId, u32>,
     pub(super) numbers: u64,
     served: Option<TravelId>,
     pub(super) counts: TravelCounts,
     pub(super) sent_before: BTreeSet<(TravelId, NodeId, u16, u32)>,
     pub(super) next_at: Option<Duration>,
     pub(super) has_ended: bool,
+}
+
+/// Where a query runs.
+pub(super) struct ChosenPlaces {
+    pub(super) places: Vec<Author>,
+    pub(super) routes: Routes,
+    /// Nodes that were chosen although they are silent or have started again: no other has their partitions.
+    pub(super) last_resorts: BTreeSet<NodeId>,
 }
 
 pub(super) enum AskedState {
@@ -92,6 +105,8 @@ impl OpenQueries {
             over: BTreeSet::new(),
             messages: VecDeque::new(),
             heard: BTreeMap::new(),
+            silence: SilenceJudgement::default(),
+            starts: BTreeMap::new(),
             numbers: 0,
             served: None,
             counts: TravelCounts::default(),
@@ -115,15 +130,27 @@ impl OpenQueries {
             TravelMessage::Begin(_) | TravelMessage::End(_) if from != id.asker.node => {}
             TravelMessage::Begin(begin) => self.begin(now, begin, log),
             TravelMessage::End(_) => self.forget(id, None),
-            TravelMessage::Failed { failure, .. } => {
-                if let Some(AskedState::Begun(asked)) = self.asked.get_mut(&id) {
-                    asked.failed(now, from, failure);
-                }
+            TravelMessage::Failed { incarnation, failure, .. } => {
+                self.failed(now, Author { node: from, incarnation }, id, failure);
             }
             TravelMessage::Rows(rows) => self.take_rows(now, from, rows),
             TravelMessage::Want { stage, from: number, .. } => self.wanted(from, (id, stage, number)),
             TravelMessage::More { stage, .. } => self.more(now, id, stage),
         }
+    }
+
+    /// A node, perhaps this one, cannot go on with a query that was asked here.
+    fn failed(&mut self, now: Duration, from: Author, id: TravelId, failure: TravelFailure) {
+        let start = self.starts.entry(from.node).or_default();
+        *start = from.incarnation.max(*start);
+        if let Some(AskedState::Begun(asked)) = self.asked.get_mut(&id) {
+            asked.failed(now, from, failure);
+        }
+    }
+
+    /// What this node says if it cannot go on.
+    fn failure_here(&self, id: TravelId, failure: TravelFailure) -> TravelMessage {
+        TravelMessage::Failed { id, incarnation: self.parts.author.incarnation, failure }
     }
 
     /// The node `from`, perhaps this one, wants rows of a query again, or knows less of it than this one.
@@ -145,7 +172,7 @@ impl OpenQueries {
         if from == id.asker.node
             && let Some(Some(failure)) = self.ended.get(&id)
         {
-            out.push((from, TravelMessage::Failed { id, failure: failure.clone() }));
+            out.push((from, self.failure_here(id, failure.clone())));
         }
         self.put(out);
     }
@@ -195,8 +222,9 @@ impl OpenQueries {
         }
         if let Some(failure) = self.ended.get(&id) {
             // An asker that still waits must hear of it; one that has ended it takes no notice.
-            let failure = failure.clone().unwrap_or_else(|| busy("the query has ended on a node"));
-            return self.put(vec![(id.asker.node, TravelMessage::Failed { id, failure })]);
+            let failure =
+                failure.clone().unwrap_or_else(|| TravelFailure::busy("the query has ended on the node"));
+            return self.put(vec![(id.asker.node, self.failure_here(id, failure))]);
         }
         let begin = match begin.patience > options.patience_max {
             true => Arc::new(BeginTravel { patience: options.patience_max, ..(*begin).clone() }),
@@ -253,7 +281,7 @@ impl OpenQueries {
         self.sent_before.retain(|(of, ..)| *of != id);
         self.drop_rows(id);
         if let Some(failure) = &failure {
-            let failed = TravelMessage::Failed { id, failure: failure.clone() };
+            let failed = self.failure_here(id, failure.clone());
             self.put(vec![(id.asker.node, failed)]);
         }
         if let Entry::Vacant(ended) = self.ended.entry(id) {
@@ -292,10 +320,8 @@ impl OpenQueries {
             match message {
                 TravelMessage::Rows(rows) => self.take_rows(now, own, rows),
                 TravelMessage::End(id) => self.forget(id, None),
-                TravelMessage::Failed { id, failure } => {
-                    if let Some(AskedState::Begun(asked)) = self.asked.get_mut(&id) {
-                        asked.failed(now, own, failure);
-                    }
+                TravelMessage::Failed { id, incarnation, failure } => {
+                    self.failed(now, Author { node: own, incarnation }, id, failure);
                 }
                 // First rows that had no room.
                 TravelMessage::Want { id, stage, from } => self.wanted(own, (id, stage, from)),
@@ -319,12 +345,12 @@ impl OpenQueries {
         }
     }
 
-    fn look_at_asked(&mut self, now: Duration) {
+    fn look_at_asked(&mut self, now: Duration, finds_silent: bool) {
         let (mut out, options) = (Vec::new(), self.parts.options);
         let (heard, own) = (&self.heard, self.parts.author.node);
         for asked in self.asked.values_mut() {
             let AskedState::Begun(asked) = asked else { continue };
-            let heard_at = |node: NodeId| match node == own {
+            let heard_at = |node: NodeId| match node == own || !finds_silent {
                 true => now,
                 false => heard.get(&node).copied().unwrap_or_default(),
             };
@@ -333,16 +359,17 @@ impl OpenQueries {
         self.put(out);
     }
 
-    fn look_at_journeys(&mut self, now: Duration) {
+    fn look_at_journeys(&mut self, now: Duration, finds_silent: bool) {
         let (mut out, mut gone) = (Vec::new(), Vec::new());
         let own = self.parts.author.node;
         for (id, journey) in &mut self.journeys {
             let asker = id.asker.node;
             let heard_at = self.heard.get(&asker).copied().unwrap_or_default();
-            let is_silent = asker != own && heard_at.saturating_add(self.parts.options.silence_max) <= now;
+            let silent_at = heard_at.saturating_add(self.parts.options.silence_max);
+            let is_silent = finds_silent && asker != own && silent_at <= now;
             let is_over = journey.ends_at() <= now;
             match (is_silent, is_over) {
-                (true, _) => gone.push((*id, busy(ASKER_SILENT))),
+                (true, _) => gone.push((*id, TravelFailure::busy(ASKER_SILENT))),
                 (false, true) => gone.push((*id, TravelFailure::time_over(journey.begun().patience))),
                 (false, false) => journey.want(now, &mut out),
             }
@@ -375,7 +402,7 @@ impl OpenQueries {
         &mut self,
         now: Duration,
         (id, at, program): (TravelId, SeenLog, TravelProgram),
-        (places, routes): (Vec<Author>, Routes),
+        ChosenPlaces { places, routes, last_resorts }: ChosenPlaces,
         log: &ReadableLog<'_>,
     ) {
         let begin = {
@@ -393,7 +420,7 @@ impl OpenQueries {
                 program,
             })
         };
-        let asked = AskedTravel::new(now, Arc::clone(&begin), self.parts.options.want_after);
+        let asked = AskedTravel::new(now, Arc::clone(&begin), last_resorts, self.parts.options.want_after);
         let mut out = Vec::new();
         asked.begin_everywhere(now, &mut out);
         self.asked.insert(id, AskedState::Begun(Box::new(asked)));
@@ -404,8 +431,8 @@ impl OpenQueries {
         }
     }
 
-    /// Chooses a node for each partition: one that serves it and is heard of, each as many as the others.
-    fn places(&self, now: Duration, tables: &ClusterTables) -> Result<(Vec<Author>, Routes)> {
+    /// Chooses a node for each partition: one that serves it, is heard of and has not started again, each as many as the others.
+    pub(super) fn places(&self, now: Duration, tables: &ClusterTables) -> Result<ChosenPlaces> {
         let own = self.parts.author;
         let (placement, members) = (tables.placement(), tables.members());
         let partitions = tables.groups().partitions();
@@ -413,13 +440,20 @@ impl OpenQueries {
             let heard_at = self.heard.get(&node).copied().unwrap_or_default();
             node != own.node && heard_at.saturating_add(self.parts.options.suspect_after) <= now
         };
+        // Its newest start may not have joined yet, as this node knows it.
+        let has_restarted = |author: Author| {
+            let is_older = |start: &u32| author.incarnation < *start;
+            self.starts.get(&author.node).is_some_and(is_older) && !planted(Bug::StartedAgainChosen)
+        };
+        let is_avoided = |author: Author| is_silent(author.node) || has_restarted(author);
         let (mut places, mut loads): (Vec<Author>, BTreeMap<NodeId, usize>) = Default::default();
         let mut of_partition = Vec::with_capacity(usize::from(partitions.get()));
         for partition in (0..partitions.get()).map(PartitionId) {
             let serving = placement.serving(partition);
             let serving = serving.filter_map(|node| Some((node, members.incarnation(node)?)));
-            let chosen = serving.min_by_key(|(node, _)| {
-                (is_silent(*node), loads.get(node).copied().unwrap_or_default(), *node)
+            let chosen = serving.min_by_key(|(node, incarnation)| {
+                let author = Author { node: *node, incarnation: *incarnation };
+                (is_avoided(author), loads.get(node).copied().unwrap_or_default(), *node)
             });
             let Some((node, incarnation)) = chosen else {
                 let text = format!("no node serves partition {}", partition.0);
@@ -436,11 +470,18 @@ impl OpenQueries {
         let routes = Routes::new(partitions, places.len() as u16, of_partition);
         let routes =
             routes.ok_or_else(|| Error::new(ErrorKind::Busy, "the graph has no place to be read at"))?;
-        Ok((places, routes))
+        let last_resorts = places.iter().filter(|place| is_avoided(**place)).map(|place| place.node);
+        Ok(ChosenPlaces { last_resorts: last_resorts.collect(), places, routes })
     }
 
     /// Does what is due at `now`.
-    pub(super) fn step(&mut self, now: Duration, log: &ReadableLog<'_>, tables: &ClusterTables) {
+    pub(super) fn step(
+        &mut self,
+        now: Duration,
+        taken: TakenFrames,
+        log: &ReadableLog<'_>,
+        tables: &ClusterTables,
+    ) {
         while let Some((id, at, program)) = self.requests.pop_front() {
             self.begin_asked(now, (id, at, program), log, tables);
         }
@@ -461,8 +502,9 @@ impl OpenQueries {
                 self.early_bytes -= message.content_bytes();
             }
         }
-        self.look_at_asked(now);
-        self.look_at_journeys(now);
+        let finds_silent = self.silence.is_due(now, taken);
+        self.look_at_asked(now, finds_silent);
+        self.look_at_journeys(now, finds_silent);
         let is_open = !self.asked.is_empty()
             || !self.journeys.is_empty()
             || !self.later.is_empty()
@@ -532,11 +574,6 @@ impl OpenQueries {
             _ => Vec::new(),
         }
     }
-}
-
-/// A node does not go on, so that whoever asked reads in another way.
-fn busy(text: &str) -> TravelFailure {
-    TravelFailure { kind: ErrorKind::Busy, text: text.to_owned() }
 }
 
 /// The error of a query that has ended.

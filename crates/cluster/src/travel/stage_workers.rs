@@ -6,7 +6,7 @@
 
 use crate::travel::journey::{Journey, Running, StageStep, StageWork};
 use crate::travel::message::{BeginTravel, TravelId};
-use crate::travel::own_view::StageView;
+use crate::travel::stage_view::StageView;
 use crate::travel::travelling_queries::{TravellingQueries, WorkDone};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::PartitionId;
@@ -69,7 +69,7 @@ pub fn do_work(queries: &TravellingQueries, id: TravelId, begin: &Arc<BeginTrave
     let done = match done {
         Ok(Ok(done)) => done,
         Ok(Err(error)) => WorkDone::Failed(error),
-        Err(_) => WorkDone::Failed(Error::new(ErrorKind::Io, "a stage of the query panicked on a node")),
+        Err(_) => WorkDone::Failed(Error::new(ErrorKind::Io, "a stage of the query panicked")),
     };
     queries.worked(id, clock.now().saturating_sub(began_at), done);
 }

@@ -16,7 +16,8 @@ use crate::tables::cluster_tables::ClusterTables;
 use crate::travel::journey::{Journey, Running, StageInput, StageWork};
 use crate::travel::message::{BeginTravel, TravelFailure, TravelId, TravelMessage};
 use crate::travel::open_queries::{AskedState, OpenQueries, ended};
-use crate::travel::travel_options::{TravelCounts, TravelParts};
+use crate::travel::silence::TakenFrames;
+use crate::travel::travel_options::{OpenTravels, TravelCounts, TravelParts};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::stage_programs::StageProgress;
@@ -68,11 +69,11 @@ impl TravellingQueries {
         self.shared.state.lock().counts
     }
 
-    /// Queries that were asked here, and those that run here.
+    /// Queries that have not ended.
     #[must_use]
-    pub fn open(&self) -> (usize, usize) {
+    pub fn open(&self) -> OpenTravels {
         let state = self.shared.state.lock();
-        (state.asked.len(), state.journeys.len())
+        OpenTravels { asked: state.asked.len(), running: state.journeys.len() }
     }
 
     /// Nothing runs from here on: workers end, and whoever waits hears of it.
@@ -109,6 +110,7 @@ impl TravellingQueries {
             ));
         }
         state.numbers += 1;
+        state.counts.runs_asked += 1;
         let id = TravelId { asker: self.shared.parts.author, number: state.numbers };
         state.asked.insert(id, AskedState::Requested);
         state.requests.push_back((id, at, program));
@@ -187,7 +189,22 @@ impl TravellingQueries {
 
     // ---- the thread of the node
 
-    /// Something came from a node, whatever it was.
+    /// When something came from a node last.
+    #[cfg(test)]
+    pub(crate) fn heard_at(&self, node: NodeId) -> Option<Duration> {
+        self.shared.state.lock().heard.get(&node).copied()
+    }
+
+    /// What a query that was asked here has failed by.
+    #[cfg(test)]
+    pub(crate) fn error_of(&self, id: TravelId) -> Option<Error> {
+        match self.shared.state.lock().asked.get(&id) {
+            Some(AskedState::Begun(asked)) => asked.error(),
+            _ => None,
+        }
+    }
+
+    /// Something came from a node: whoever takes frames says so of each that is a sign of life, those of queries included.
     pub fn heard(&self, now: Duration, from: NodeId) {
         self.shared.state.lock().heard.insert(from, now);
     }
@@ -195,15 +212,14 @@ impl TravellingQueries {
     /// A message came from a node. `log` is what this one has applied.
     pub fn take(&self, now: Duration, from: NodeId, message: TravelMessage, log: &ReadableLog<'_>) {
         let mut state = self.shared.state.lock();
-        state.heard.insert(from, now);
         state.take_in(now, from, message, log);
         self.wake_waiters(state);
     }
 
-    /// Does what is due at `now`. `log` and `tables` are those of this node.
-    pub fn step(&self, now: Duration, log: &ReadableLog<'_>, tables: &ClusterTables) {
+    /// Does what is due at `now`, when these of the frames that came have been taken. `log` and `tables` are those of this node.
+    pub fn step(&self, now: Duration, taken: TakenFrames, log: &ReadableLog<'_>, tables: &ClusterTables) {
         let mut state = self.shared.state.lock();
-        state.step(now, log, tables);
+        state.step(now, taken, log, tables);
         self.wake_waiters(state);
     }
 
@@ -358,8 +374,8 @@ pub(super) enum WorkDone {
 
 impl fmt::Debug for TravellingQueries {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (asked, run) = self.open();
-        f.debug_struct("TravellingQueries").field("asked", &asked).field("run", &run).finish()
+        let OpenTravels { asked, running } = self.open();
+        f.debug_struct("TravellingQueries").field("asked", &asked).field("running", &running).finish()
     }
 }
 

@@ -1,12 +1,12 @@
 //! Answers: random queries on random graphs find the same in one store, by the remote view, and by stages that travel.
 
-use crate::cluster::{Cluster, stores, trusting};
+use crate::cluster::{start, stores, trusting};
 use crate::gates::PausingStages;
 use crate::graphs::Described;
 use crate::questions::{Way, ask, plan, random};
 use evergraph_cluster::seeded::{OneIn, SeededChance};
 use evergraph_cluster::transport::memory::NetworkFaults;
-use evergraph_cluster::travel::travel_options::TravelOptions;
+use evergraph_cluster::travel::travel_options::{OpenTravels, TravelOptions};
 use evergraph_graph::stage_programs::StagePrograms;
 use evergraph_graph::transaction::{Freshness, Isolation, Transaction as _, TransactionOptions};
 use evergraph_graph::view::{GraphView, VertexCursor};
@@ -48,7 +48,7 @@ fn play_by(
 ) -> Tally {
     // What the others ask is not what is tried.
     let calm = NetworkFaults { delay_max: faults.delay_max, ..NetworkFaults::default() };
-    let cluster = Cluster::start(seed, calm, programs, options);
+    let cluster = start(seed, calm, programs, options);
     let stores = stores(&cluster);
     let mut chance = SeededChance::new(seed);
     let described = Described::random(&mut chance, 60, 260);
@@ -80,9 +80,9 @@ fn play_by(
     }
     cluster.check();
     cluster.wait_until("a query does not end", || {
-        cluster.nodes.iter().all(|node| node.queries.open() == (0, 0))
+        cluster.nodes.iter().all(|node| node.queries().open() == OpenTravels::default())
     });
-    tally.again = cluster.nodes.iter().map(|node| node.queries.counts().again).sum();
+    tally.again = cluster.nodes.iter().map(|node| node.queries().counts().again).sum();
     tally
 }
 
@@ -140,7 +140,7 @@ fn stages_that_pause_after_each_call_of_a_step_find_the_same() {
 #[test]
 fn own_writes_are_seen_and_reads_are_noted_where_they_are_read_from_here() {
     let programs: Arc<dyn StagePrograms> = Arc::new(QueryStages);
-    let cluster = Cluster::start(22, NetworkFaults::default(), &programs, trusting());
+    let cluster = start(22, NetworkFaults::default(), &programs, trusting());
     let stores = stores(&cluster);
     let described = Described::random(&mut SeededChance::new(22), 20, 40);
     let after = TransactionOptions::default().freshness(Freshness::After(described.on_cluster(&stores[0])));
@@ -163,7 +163,7 @@ fn own_writes_are_seen_and_reads_are_noted_where_they_are_read_from_here() {
 #[test]
 fn rows_that_come_in_any_order_do_not_choose_which_of_the_same_goes_on() {
     let programs: Arc<dyn StagePrograms> = Arc::new(QueryStages);
-    let cluster = Cluster::start(24, NetworkFaults::default(), &programs, trusting());
+    let cluster = start(24, NetworkFaults::default(), &programs, trusting());
     let stores = stores(&cluster);
     let seen = Described::random(&mut SeededChance::new(24), 60, 260).on_cluster(&stores[0]);
     let options = TransactionOptions::default().freshness(Freshness::After(seen));
@@ -183,7 +183,7 @@ fn rows_that_come_in_any_order_do_not_choose_which_of_the_same_goes_on() {
 #[test]
 fn an_explanation_says_what_runs_where() {
     let programs: Arc<dyn StagePrograms> = Arc::new(QueryStages);
-    let cluster = Cluster::start(23, NetworkFaults::default(), &programs, trusting());
+    let cluster = start(23, NetworkFaults::default(), &programs, trusting());
     let stores = stores(&cluster);
     Described::random(&mut SeededChance::new(23), 20, 40).on_cluster(&stores[0]);
     let text = ".V().out().out().groupCount().by('name').explain()";

@@ -1,8 +1,9 @@
 //! Counts: a stage takes at most a message from each node to each other one and 64 thousand rows, and a row at most 16 bytes; the edges
 //! that nodes read together are those that one node would read.
 
-use crate::cluster::{Cluster, Node, PATIENCE, stores, trusting};
+use crate::cluster::{start, stores, trusting};
 use crate::graphs::Described;
+use crate::nodes::{Cluster, Node, PATIENCE};
 use crate::questions::{Way, ask, plan};
 use evergraph_cluster::seeded::SeededChance;
 use evergraph_cluster::transport::memory::NetworkFaults;
@@ -16,8 +17,9 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 fn counts(cluster: &Cluster) -> TravelCounts {
-    cluster.nodes.iter().map(|node| node.queries.counts()).fold(TravelCounts::default(), |sum, of| {
+    cluster.nodes.iter().map(|node| node.queries().counts()).fold(TravelCounts::default(), |sum, of| {
         TravelCounts {
+            runs_asked: sum.runs_asked + of.runs_asked,
             rows_messages: sum.rows_messages + of.rows_messages,
             rows: sum.rows + of.rows,
             rows_bytes: sum.rows_bytes + of.rows_bytes,
@@ -34,7 +36,7 @@ fn messages_and_bytes_of_rows_are_few() {
     let programs: Arc<dyn StagePrograms> = Arc::new(QueryStages);
     // Nobody asks twice, however slow the machine is.
     let options = TravelOptions { want_after: Duration::from_secs(30), ..trusting() };
-    let cluster = Cluster::start(31, faults, &programs, options);
+    let cluster = start(31, faults, &programs, options);
     let stores = stores(&cluster);
     let described = Described::random(&mut SeededChance::new(31), 300, 3000);
     described.on_cluster(&stores[0]);
@@ -74,14 +76,14 @@ fn told_edges(note: &str) -> (usize, u64) {
 #[test]
 fn every_edge_is_read_by_one_node_which_tells_it() {
     let programs: Arc<dyn StagePrograms> = Arc::new(QueryStages);
-    let cluster = Cluster::start(33, NetworkFaults::default(), &programs, trusting());
+    let cluster = start(33, NetworkFaults::default(), &programs, trusting());
     let stores = stores(&cluster);
     let described = Described::random(&mut SeededChance::new(33), 300, 3000);
     described.on_cluster(&stores[0]);
     let ends: Vec<(usize, usize)> = described.ends().collect();
     let reached: BTreeSet<usize> = ends.iter().map(|(_, target)| *target).collect();
     let (all, of_reached) = (ends.len(), ends.iter().filter(|(source, _)| reached.contains(source)).count());
-    let read = || Vec::from_iter(cluster.nodes.iter().map(|node| node.queries.counts().edges_read));
+    let read = || Vec::from_iter(cluster.nodes.iter().map(|node| node.queries().counts().edges_read));
     for (text, expected) in [
         // Degrees say how many there are, and no list is read.
         (".V().out().count()", 0),
@@ -104,7 +106,7 @@ fn every_edge_is_read_by_one_node_which_tells_it() {
 
 /// Bytes that nodes have sent of questions and answers, and of queries that travel.
 fn sent_bytes(cluster: &Cluster) -> (u64, u64) {
-    let of = |node: &crate::cluster::RunningNode| {
+    let of = |node: &crate::nodes::RunningNode| {
         let (told, heard) = channel();
         let call = move |node: &mut Node, now: Duration| {
             let sent = node.peers().status(now).sent;
@@ -121,7 +123,7 @@ fn sent_bytes(cluster: &Cluster) -> (u64, u64) {
 fn three_hops_and_a_count_take_a_third_of_the_remote_views_bytes() {
     let faults = NetworkFaults { delay_max: Duration::from_micros(300), ..NetworkFaults::default() };
     let programs: Arc<dyn StagePrograms> = Arc::new(QueryStages);
-    let cluster = Cluster::start(32, faults, &programs, trusting());
+    let cluster = start(32, faults, &programs, trusting());
     let stores = stores(&cluster);
     Described::random(&mut SeededChance::new(32), 250, 15_000).on_cluster(&stores[0]);
     let text = ".V().out().out().out().count()";

@@ -1,9 +1,10 @@
 //! Gates: programs that stop at their first rows, or pause, until a test lets them go on.
 
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::stage_programs::{StageContext, StageLimits, StagePrograms, StageProgress, StageRunner};
 use evergraph_query::travel::runner::{QueryStages, begin_pausing};
 use evergraph_storage::sync::{Condvar, Mutex};
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -52,6 +53,42 @@ impl Gate {
             (state, _) = self.news.wait_timeout(state, Duration::from_millis(10));
         }
         state.waiting -= 1;
+    }
+}
+
+/// The gate of a test. It opens when this is dropped: threads of nodes wait behind it.
+#[derive(Default)]
+pub struct TestGate(pub Arc<Gate>);
+
+impl TestGate {
+    /// Opens the gate when a scope of threads panics: the scope waits for its threads before the gate is dropped.
+    pub fn open_on_panic(&self) -> OpenOnPanic {
+        OpenOnPanic(Arc::clone(&self.0))
+    }
+}
+
+impl Deref for TestGate {
+    type Target = Gate;
+
+    fn deref(&self) -> &Gate {
+        &self.0
+    }
+}
+
+impl Drop for TestGate {
+    fn drop(&mut self) {
+        self.open();
+    }
+}
+
+/// Opens a gate if it is dropped by a panic.
+pub struct OpenOnPanic(Arc<Gate>);
+
+impl Drop for OpenOnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.open();
+        }
     }
 }
 
@@ -135,6 +172,20 @@ impl StageRunner for CountedRunner {
     fn go_on(&mut self, context: &mut StageContext<'_>) -> Result<StageProgress> {
         let progress = self.runner.go_on(context);
         self.counted(progress)
+    }
+}
+
+/// Programs that cannot begin, as on a disk that is lost.
+#[derive(Default)]
+pub struct FailingStages {
+    /// How often one was to begin.
+    pub begun: AtomicUsize,
+}
+
+impl StagePrograms for FailingStages {
+    fn begin(&self, _program: &[u8], _limits: StageLimits) -> Result<Box<dyn StageRunner>> {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        Err(Error::new(ErrorKind::Io, "the disk is lost"))
     }
 }
 

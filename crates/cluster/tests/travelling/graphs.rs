@@ -1,6 +1,6 @@
 //! Graphs: the same random graph on a cluster and in one store.
 
-use crate::cluster::ClusterStore;
+use crate::nodes::ClusterStore;
 use evergraph_cluster::seeded::SeededChance;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::VertexId;

@@ -1,8 +1,9 @@
 //! Horizon: what a query reads is kept on every node for as long as it runs there, and one that is too old is refused.
 
-use crate::cluster::{Cluster, ClusterStore, pause, stores, trusting};
-use crate::gates::{Gate, GatedStages};
+use crate::cluster::{start_with, stores, trusting};
+use crate::gates::{GatedStages, TestGate};
 use crate::graphs::Described;
+use crate::nodes::{Cluster, ClusterStore, pause};
 use crate::questions::{Way, ask, plan};
 use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::node::horizon::HorizonOptions;
@@ -21,13 +22,13 @@ const TEXT: &str = ".V().out().out().count()";
 const AGE_MAX: Duration = Duration::from_secs(1);
 
 /// Nodes that keep nothing for snapshots older than [`AGE_MAX`], and what the query finds at first.
-fn aging(seed: u64) -> (Cluster, Vec<ClusterStore>, Arc<Gate>, Vec<String>) {
-    let gate = Arc::new(Gate::default());
-    let programs: Arc<dyn StagePrograms> = Arc::new(GatedStages(Arc::clone(&gate)));
+fn aging(seed: u64) -> (Cluster, Vec<ClusterStore>, TestGate, Vec<String>) {
+    let gate = TestGate::default();
+    let programs: Arc<dyn StagePrograms> = Arc::new(GatedStages(Arc::clone(&gate.0)));
     let options = trusting();
     let horizon = HorizonOptions { snapshot_age_max: AGE_MAX, ..HorizonOptions::default() };
     let peers = PeerOptions { horizon, ..PeerOptions::default() };
-    let cluster = Cluster::start_with(seed, NetworkFaults::default(), (&programs, options), peers);
+    let cluster = start_with(seed, NetworkFaults::default(), (&programs, options), peers);
     let stores = stores(&cluster);
     let described = Described::random(&mut SeededChance::new(seed), 50, 200);
     described.on_cluster(&stores[0]);
@@ -55,6 +56,7 @@ fn what_a_query_reads_is_kept_on_every_node_for_as_long_as_it_runs() {
     let (cluster, stores, gate, expected) = aging(51);
     gate.close();
     std::thread::scope(|scope| {
+        let _open_on_panic = gate.open_on_panic();
         let asked = scope.spawn(|| ask(&plan(TEXT, Way::Travelling), &stores[0].snapshot()));
         cluster.wait_until("no node begins", || gate.waiting() == 3);
         let reads = |node: usize| cluster.nodes[node].readers.oldest().1;

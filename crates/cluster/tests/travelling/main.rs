@@ -1,7 +1,8 @@
 //! Travelling: stages of queries on three nodes, over a network in memory that delays, loses, doubles and turns round.
 //!
 //! ```text
-//! cluster     three nodes in threads of their own, which run stages of queries
+//! nodes       a cluster in this process, on a log and a network in memory
+//! cluster     three of them that run stages of queries, on a network with faults
 //! gates       programs that stop where a test says
 //! graphs      random graphs, on the cluster and in one store
 //! questions   random queries
@@ -19,4 +20,7 @@ mod ends;
 mod gates;
 mod graphs;
 mod horizon;
+#[path = "../../../../tests/src/cluster/nodes.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod nodes;
 mod questions;

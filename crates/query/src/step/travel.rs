@@ -3,12 +3,13 @@
 //! ```text
 //! V() scans all             program ──> every node begins by itself ──┐
 //! V(ids), or by an index    look up ──> rows ──> their nodes ─────────┴──> results ──> what follows
-//!                            │                                        ├──> a node fails: once more, at other nodes
-//!                            └ a range with too many: as a scan       └──> again: the same steps here, by reading there
+//!                            │                                        ├──> a node is lost: once more, at other nodes
+//!                            └ a range with too many: as a scan       └──> one cannot go on: the same steps here, by reading there
 //! ```
 //!
 //! Nothing goes on before all results have come, so that another run, or another way of reading, can take the place of one that a
-//! node has given up. What a run fails by that this would fail by, too, is the query's error.
+//! node has given up. There is a second run only after the loss of a node, since whatever else nodes fail by they may fail by again: and
+//! no third one. What a run fails by that reading would fail by, too, is the query's error.
 
 use crate::batch::column::{Column, Data};
 use crate::batch::{Batch, Rows};
@@ -24,7 +25,8 @@ use crate::travel::{program, rows};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::VertexId;
 use evergraph_graph::travel::{
-    EncodedRows, PlaceMeasures, RowsOutput, RowsTarget, TravelProgram, TravelRun, TravelStart, Travels,
+    EncodedRows, LostNode, PlaceMeasures, RowsOutput, RowsTarget, TravelProgram, TravelRun, TravelStart,
+    Travels, is_of_node,
 };
 use std::time::Duration;
 
@@ -94,35 +96,40 @@ impl Travel {
         Ok(())
     }
 
-    /// The results of a run, or of a second one if nodes fail in the first: others than silent ones are chosen then. `None` if all steps have to
-    /// run here.
+    /// The results of a run; of a second one if a node is lost in the first, since others are chosen then. `None` if all steps have to run
+    /// here.
     fn results(
         &mut self,
         travels: &dyn Travels,
         row: &Batch,
         cx: &mut Context<'_>,
     ) -> Result<Option<PendingBatches>> {
-        let mut is_second = false;
+        // What the first run has failed by.
+        let mut loss: Option<Error> = None;
         loop {
-            let (error, is_last) = match self.begin(travels, cx) {
+            let error = match self.begin(travels, cx) {
                 Ok(None) => return Ok(None),
-                Ok(Some((run, first))) => match self.collect(run, first, row, cx) {
-                    Ok(found) => return Ok(Some(found)),
-                    Err(error) => (error, is_second),
-                },
-                Err(error) => (error, true),
+                Ok(Some((run, first))) => {
+                    if let Some(loss) = &loss {
+                        cx.measurements.add_note(format!("begun again, since {loss}"));
+                    }
+                    match self.collect(run, first, row, cx) {
+                        Ok(found) => return Ok(Some(found)),
+                        Err(error) => error,
+                    }
+                }
+                Err(error) => error,
             };
-            if !is_of_nodes(&error) {
+            if !is_of_node(error.kind()) {
                 return Err(error);
             }
             cx.charge.check()?;
-            if is_last {
-                let note = format!("all steps ran here, since where the vertices lie {error}");
+            if loss.is_some() || error.cause::<LostNode>().is_none() {
+                let note = format!("all steps ran here, and not where the vertices lie: {error}");
                 cx.measurements.add_note(note);
                 return Ok(None);
             }
-            cx.measurements.add_note(format!("begun again, since {error}"));
-            is_second = true;
+            loss = Some(error);
         }
     }
 
@@ -255,11 +262,6 @@ impl RowsOutput for FirstRows<'_> {
 fn left(cx: &Context<'_>) -> Duration {
     let deadline = cx.charge.cancel().deadline();
     deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(std::time::Instant::now()))
-}
-
-/// Whether an error is one of nodes, and not one of the query.
-fn is_of_nodes(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Busy | ErrorKind::Conflict | ErrorKind::Io | ErrorKind::Corrupt)
 }
 
 fn shown(of: &PlaceMeasures) -> String {

@@ -13,11 +13,20 @@ use crate::seeded::{OneIn, SeededChance};
 use crate::tables::cluster_tables::ClusterTables;
 use crate::tables::members::Members;
 use crate::transport::frame::BATCH_BYTES_MAX;
-use crate::transport::interface::ReceivedFrame;
 use crate::transport::memory::{MemoryNetwork, MemoryTransport, NetworkFaults};
+use crate::travel::stage_view::{OpenStageViews, StageView};
+use crate::travel::travel_options::TravelOptions;
+use evergraph_graph::budget::Unlimited;
+use evergraph_graph::error::Error;
 use evergraph_graph::id::PartitionId;
 use evergraph_graph::partition::PartitionCount;
+use evergraph_graph::stage_programs::{StageLimits, StagePrograms, StageRunner};
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::io::clock::ManualClock;
+use std::sync::Arc;
+use std::task::Waker;
+
+mod silences;
 
 const PARTITION: PartitionId = PartitionId(0);
 
@@ -32,9 +41,14 @@ const MESSAGE_BYTES: usize = 1 << 20;
 
 /// Both nodes have joined, and keep all partitions.
 fn tables() -> ClusterTables {
-    let members = Members::new((0..2).map(|node| (NodeId(node), Box::<str>::from("a:1"))));
-    let mut tables = ClusterTables::new(PartitionCount::new(PARTITIONS).unwrap(), members, 2);
-    for node in 0..2 {
+    tables_of(2)
+}
+
+fn tables_of(nodes: u16) -> ClusterTables {
+    let members = Members::new((0..nodes).map(|node| (NodeId(node), Box::<str>::from("a:1"))));
+    let mut tables =
+        ClusterTables::new(PartitionCount::new(PARTITIONS).unwrap(), members, usize::from(nodes));
+    for node in 0..nodes {
         let id = RecordId { author: author(node), number: 1 };
         tables.apply(id, Timestamp(u64::from(node) + 1), RecordBody::Join { address: "a:1".into() });
     }
@@ -308,6 +322,79 @@ fn the_log_is_kept_for_a_node_that_reads_what_it_has_missed_until_it_has_joined(
 fn planted_bugs_of_needs_are_found() {
     let test = the_log_is_kept_for_a_node_that_reads_what_it_has_missed_until_it_has_joined;
     assert_found(Bug::NeedUntold, test, "it is trimmed at 1");
+}
+
+/// Runs no stages.
+struct NoStages;
+
+impl StagePrograms for NoStages {
+    fn begin(&self, _: &[u8], _: StageLimits) -> evergraph_graph::error::Result<Box<dyn StageRunner>> {
+        Err(Error::invalid("nobody runs"))
+    }
+}
+
+impl OpenStageViews for NoStages {
+    fn open(&self, _: SeenLog, _: &[PartitionId]) -> evergraph_graph::error::Result<Box<dyn StageView>> {
+        Err(Error::invalid("nobody reads"))
+    }
+}
+
+/// What the queries of a node hear.
+fn queries_of(peer: &mut Peer) -> TravellingQueries {
+    let (author, readers) = (peer.peers.author, peer.peers.readers().clone());
+    peer.peers.run_stages(TravelParts {
+        author,
+        views: Arc::new(NoStages),
+        readers,
+        programs: Arc::new(NoStages),
+        budget: Arc::new(Unlimited),
+        clock: Arc::new(ManualClock::new(0)),
+        waker: Waker::noop().clone(),
+        options: TravelOptions::default(),
+    })
+}
+
+#[test]
+fn whatever_comes_from_a_node_but_copies_is_a_sign_of_life_for_queries() {
+    let (_network, mut a, mut b) = two(99);
+    let queries = queries_of(&mut b);
+    let heard = |now: u64| (queries.heard_at(NodeId(0)) == Some(ms(now)), queries.heard_at(NodeId(1)));
+    a.step(0);
+    b.step(0);
+    assert_eq!(heard(0), (true, None), "a heartbeat");
+    let needs = CopyMessage::NeedsLog(LogPosition(5));
+    a.peers.send_copy(ms(50), NodeId(1), needs);
+    a.step(50);
+    b.step(50);
+    assert_eq!(heard(0), (true, None), "a node that starts says so, too");
+    // A batch: it keeps no partition itself.
+    a.node.store = None;
+    (0..2).for_each(|_| {
+        a.ask(100);
+    });
+    a.step(100);
+    b.step(100);
+    assert_eq!(b.peers.status(ms(100)).received.questions.frames, 2);
+    assert_eq!(heard(100), (true, None), "questions");
+}
+
+#[test]
+fn planted_bugs_of_signs_of_life_are_found() {
+    let test = whatever_comes_from_a_node_but_copies_is_a_sign_of_life_for_queries;
+    assert_found(Bug::CopyTakenForLife, test, "a node that starts says so, too");
+    assert_found(Bug::HeartbeatsAloneHeard, test, "questions");
+}
+
+#[test]
+fn a_node_is_suspected_after_a_late_heartbeat_and_within_half_a_second() {
+    let (peers, options) = (PeerOptions::default(), TravelOptions::default());
+    let heartbeat = peers.heartbeat_interval;
+    assert!(options.suspect_after > heartbeat * 3 / 2, "{:?} {heartbeat:?}", options.suspect_after);
+    assert!(options.suspect_after < ms(500), "{:?}", options.suspect_after);
+    assert_eq!(options.with_heartbeats(heartbeat), options, "nodes raise it no further");
+    let (_network, mut a, _) = two(99);
+    a.peers.options.heartbeat_interval = ms(2000);
+    assert_eq!(queries_of(&mut a).parts().options, options.with_heartbeats(ms(2000)));
 }
 
 #[test]

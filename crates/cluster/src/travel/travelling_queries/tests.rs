@@ -3,14 +3,16 @@
 use super::*;
 use crate::digest::DigestWindow;
 use crate::node::readers::Readers;
-use crate::record_id::Author;
+use crate::planted::{Bug, assert_found};
+use crate::record::body::RecordBody;
+use crate::record_id::{Author, RecordId};
 use crate::remote::refused_snapshot::refused_snapshot;
 use crate::remote::remote_snapshot::RemoteSnapshot;
 use crate::remote::remote_view::RemoteView;
 use crate::seeded::{OneIn, SeededChance};
 use crate::tables::members::Members;
-use crate::travel::open_queries::Arrived;
-use crate::travel::own_view::{OpenStageViews, StageView};
+use crate::travel::open_queries::{Arrived, ChosenPlaces};
+use crate::travel::stage_view::{OpenStageViews, StageView};
 use crate::travel::stage_workers::do_work;
 use crate::travel::travel_options::TravelOptions;
 use evergraph_graph::budget::{Budget, Unlimited};
@@ -18,7 +20,8 @@ use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::id::PartitionId;
 use evergraph_graph::partition::PartitionCount;
 use evergraph_graph::stage_programs::{StageContext, StageLimits, StagePrograms, StageProgress, StageRunner};
-use evergraph_graph::travel::{Routes, TravelStart};
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::travel::{LostNode, Routes, TravelStart};
 use evergraph_graph::view::GraphView;
 use evergraph_storage::index::directory::{IndexDirectory, Indexes};
 use evergraph_storage::io::clock::{Clock as _, ManualClock};
@@ -185,6 +188,23 @@ fn author(node: u16) -> Author {
     Author { node: NodeId(node), incarnation: 1 }
 }
 
+/// A partition for each node, kept by so many.
+fn tables(copies: usize) -> ClusterTables {
+    let members = Members::new((0..NODES).map(|node| (NodeId(node), format!("{node}:0").into())));
+    ClusterTables::new(PartitionCount::new(NODES).unwrap(), members, copies)
+}
+
+/// The same, where all nodes have joined.
+fn joined(copies: usize) -> ClusterTables {
+    let mut tables = tables(copies);
+    for node in 0..NODES {
+        let id = RecordId { author: author(node), number: 1 };
+        let joins = RecordBody::Join { address: format!("{node}:0").into() };
+        tables.apply(id, Timestamp(u64::from(node) + 1), joins);
+    }
+    tables
+}
+
 impl World {
     fn new(seed: u64, faults: Faults, options: TravelOptions) -> Self {
         Self::with_budget(seed, faults, options, &(Arc::new(Unlimited) as Arc<dyn Budget>))
@@ -204,8 +224,6 @@ impl World {
                 options,
             })
         };
-        let members = Members::new((0..NODES).map(|node| (NodeId(node), format!("{node}:0").into())));
-        let partitions = PartitionCount::new(NODES).unwrap();
         Self {
             chance: SeededChance::new(seed),
             faults,
@@ -215,7 +233,7 @@ impl World {
             silent: Vec::new(),
             cut: None,
             log: DigestWindow::new(SeenLog::START),
-            tables: ClusterTables::new(partitions, members, 2),
+            tables: tables(2),
             wakes,
         }
     }
@@ -240,10 +258,19 @@ impl World {
         let log = ReadableLog { applied: &self.log, horizon: crate::log_position::LogPosition::START };
         let mut state = queries.shared.state.lock();
         state.requests.clear();
-        let places = ((0..NODES).map(author).collect(), routes);
+        let places = (0..NODES).map(author).collect();
+        let places = ChosenPlaces { places, routes, last_resorts: BTreeSet::new() };
         state.start(self.clock.now(), (id, SeenLog::START, program), places, &log);
         drop(state);
         id
+    }
+
+    /// Another process is the node from here on.
+    fn start_again(&mut self, node: u16) -> Author {
+        let parts = self.nodes[usize::from(node)].parts().clone();
+        let author = Author { incarnation: parts.author.incarnation + 1, ..parts.author };
+        self.nodes[usize::from(node)] = TravellingQueries::new(TravelParts { author, ..parts });
+        author
     }
 
     /// One thing happens: a message comes, or a worker works, or time passes.
@@ -262,7 +289,9 @@ impl World {
                     || self.silent.contains(&to.0)
                     || self.cut == Some((from.0, to.0));
                 if !self.chance.happens(self.faults.lost) && !is_silent {
-                    self.nodes[usize::from(to.0)].take(now, from, message, &log);
+                    let to = &self.nodes[usize::from(to.0)];
+                    to.heard(now, from);
+                    to.take(now, from, message, &log);
                 }
             }
             1 => {
@@ -285,7 +314,7 @@ impl World {
         }
         for node in 0..NODES {
             let queries = &self.nodes[usize::from(node)];
-            queries.step(self.clock.now(), &log, &self.tables);
+            queries.step(self.clock.now(), TakenFrames::All, &log, &self.tables);
             while let Some((to, message, _)) = queries.next_message() {
                 self.under_way.push((NodeId(node), to, message));
             }
@@ -315,7 +344,7 @@ impl World {
     /// Runs until nothing is open.
     fn settle(&mut self) {
         for _ in 0..200_000 {
-            if self.nodes.iter().all(|node| node.open() == (0, 0)) {
+            if self.nodes.iter().all(|node| node.open() == OpenTravels::default()) {
                 return;
             }
             self.happen();
@@ -384,7 +413,7 @@ fn a_silent_node_fails_the_query_and_a_silent_asker_ends_it() {
     for silent in [1, 0] {
         let mut world = World::new(7, Faults::default(), TravelOptions::default());
         let id = world.begin(3, &[1, 2, 3, 4], MUCH, LONG);
-        while world.nodes[1].open().1 == 0 {
+        while world.nodes[1].open().running == 0 {
             world.happen();
         }
         world.silent = vec![silent];
@@ -403,12 +432,12 @@ fn an_asker_that_is_not_heard_but_hears_learns_that_its_query_has_ended() {
     for lost in [OneIn(0), OneIn(1)] {
         let mut world = World::new(8, Faults::default(), TravelOptions::default());
         let id = world.begin(3, &[1, 2, 3, 4], MUCH, LONG);
-        while world.nodes[1].open().1 == 0 {
+        while world.nodes[1].open().running == 0 {
             world.happen();
         }
         world.cut = Some((0, 1));
         world.faults.lost = lost;
-        while world.nodes[1].open().1 > 0 {
+        while world.nodes[1].open().running > 0 {
             world.happen();
         }
         world.faults.lost = OneIn(0);
@@ -428,7 +457,7 @@ fn a_query_ends_everywhere_with_its_time_and_with_its_memory() {
     for _ in 0..1000 {
         world.happen();
     }
-    assert!(world.nodes.iter().all(|node| node.open().1 == 0), "{:?}", world.nodes);
+    assert!(world.nodes.iter().all(|node| node.open().running == 0), "{:?}", world.nodes);
     let error = world.run(id).unwrap_err();
     let text = error.to_string();
     assert!(error.kind() == ErrorKind::Busy && text.contains("the 1.0ms that it had"), "{text}");
@@ -446,14 +475,63 @@ fn a_query_ends_everywhere_with_its_time_and_with_its_memory() {
 #[test]
 fn a_node_that_has_started_again_does_not_take_part() {
     let mut world = World::new(11, Faults::default(), TravelOptions::default());
+    world.tables = joined(2);
+    let chosen = |world: &World| {
+        let state = world.nodes[0].shared.state.lock();
+        let ChosenPlaces { mut places, .. } = state.places(world.clock.now(), &world.tables).unwrap();
+        places.sort();
+        places
+    };
+    assert_eq!(chosen(&world), [author(0), author(1), author(2)]);
     let id = world.begin(3, &[1, 2, 3, 4], MUCH, LONG);
-    let parts = world.nodes[2].parts().clone();
-    let again = Author { incarnation: 2, ..parts.author };
-    world.nodes[2] = TravellingQueries::new(TravelParts { author: again, ..parts });
+    let again = world.start_again(2);
     let error = world.run(id).unwrap_err();
-    assert!(error.to_string().contains("started again"), "{error}");
+    assert!(error.to_string().contains("node 2 has started again"), "{error}");
+    assert_eq!(error.cause::<LostNode>(), Some(&LostNode { node: 2 }));
     world.nodes[0].end(id);
     world.settle();
+    // The log has not said yet that it joins again.
+    assert_eq!(chosen(&world), [author(0), author(1)], "others are chosen");
+    let joins = RecordBody::Join { address: "2:0".into() };
+    world.tables.apply(RecordId { author: again, number: 1 }, Timestamp(9), joins);
+    assert_eq!(chosen(&world), [author(0), author(1), again]);
+}
+
+#[test]
+fn a_node_that_has_started_again_and_is_the_only_choice_is_not_lost() {
+    let mut world = World::new(16, Faults::default(), TravelOptions::default());
+    world.tables = joined(1);
+    world.start_again(2);
+    let mut fails = || {
+        let program = TravelProgram {
+            bytes: vec![3],
+            stages: 3,
+            start: TravelStart::Everywhere,
+            memory_bytes: MUCH,
+            time: LONG,
+        };
+        let id = world.nodes[0].ask(SeenLog::START, program).unwrap();
+        let error = world.run(id).unwrap_err();
+        assert!(error.to_string().contains("node 2 has started again"), "{error}");
+        world.nodes[0].end(id);
+        world.settle();
+        error.cause::<LostNode>().map(|lost| lost.node)
+    };
+    assert_eq!(fails(), Some(2), "nobody knew it");
+    // The log has not said yet that it joins again, and no other has its partitions.
+    assert_eq!(fails(), None, "a second run would choose it again");
+}
+
+#[test]
+fn a_planted_loss_of_the_only_choice_is_found() {
+    let test = a_node_that_has_started_again_and_is_the_only_choice_is_not_lost;
+    assert_found(Bug::LastResortLost, test, "a second run would choose it again");
+}
+
+#[test]
+fn a_planted_choice_is_found() {
+    let test = a_node_that_has_started_again_does_not_take_part;
+    assert_found(Bug::StartedAgainChosen, test, "others are chosen");
 }
 
 #[test]
@@ -474,7 +552,7 @@ fn without_losses_nothing_is_sent_but_rows() {
 fn an_error_of_a_stage_whose_time_is_over_is_not_the_querys() {
     let mut world = World::new(13, Faults::default(), TravelOptions::default());
     let id = world.begin(3, &[1, 2, 3, 4], MUCH, Duration::from_millis(900));
-    while world.nodes[1].open().1 == 0 {
+    while world.nodes[1].open().running == 0 {
         world.happen();
     }
     world.clock.advance(Duration::from_secs(1));

@@ -107,19 +107,46 @@ impl SipHash128 {
 mod tests {
     use super::*;
 
+    /// The hash of the reference code's test for so many bytes: as a number whose first byte is the highest.
+    const VECTORS: [(usize, u128); 9] = [
+        (0, 0xa381_7f04_ba25_a8e6_6df6_7214_c755_0293),
+        (1, 0xda87_c1d8_6b99_af44_3476_5911_9b22_fc45),
+        (2, 0x8177_228d_a4a4_5dc7_fca3_8bde_f60a_ffe4),
+        // Words that are full, or lack a byte, or have one more.
+        (7, 0xa1f1_ebbe_d8db_c153_c0b8_4aa6_1ff0_8239),
+        (8, 0x3b62_a9ba_6258_f561_0f83_e264_f314_97b4),
+        (9, 0x2644_9906_0ad9_baab_c47f_8b02_bb6d_71ed),
+        (15, 0x5493_e999_33b0_a811_7e08_ec0f_97cf_c3d9),
+        (16, 0x6ee2_a4ca_67b0_54bb_fd33_15bf_8523_0577),
+        (63, 0x5150_d177_2f50_834a_503e_069a_973f_bd7c),
+    ];
+
+    /// The key and the bytes of the reference code's test count up from zero.
+    fn counted_up(length: usize) -> (SipHash128, Vec<u8>) {
+        let key = (
+            u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7]),
+            u64::from_le_bytes([8, 9, 10, 11, 12, 13, 14, 15]),
+        );
+        (SipHash128::keyed(key), (0..).take(length).collect())
+    }
+
     #[test]
     fn the_vectors_of_the_reference_code_come_out() {
-        let key: Vec<u8> = (0..16).collect();
-        let half = |at: usize| u64::from_le_bytes(key[at..at + 8].try_into().unwrap());
-        let vectors: [[u8; 16]; 3] = [
-            0xa3817f04ba25a8e66df67214c7550293_u128.to_be_bytes(),
-            0xda87c1d86b99af44347659119b22fc45_u128.to_be_bytes(),
-            0x8177228da4a45dc7fca38bdef60affe4_u128.to_be_bytes(),
-        ];
-        for (length, wanted) in vectors.iter().enumerate() {
-            let mut hash = SipHash128::keyed((half(0), half(8)));
-            hash.update(&key[..length]);
-            assert_eq!(hash.finish(), *wanted, "{length} bytes");
+        for (length, wanted) in VECTORS {
+            let (mut hash, bytes) = counted_up(length);
+            hash.update(&bytes);
+            assert_eq!(hash.finish(), wanted.to_be_bytes(), "{length} bytes");
+        }
+    }
+
+    #[test]
+    fn the_vectors_come_out_of_pieces_of_every_size() {
+        for (length, wanted) in VECTORS {
+            for size in 1..=20 {
+                let (mut hash, bytes) = counted_up(length);
+                bytes.chunks(size).for_each(|piece| hash.update(piece));
+                assert_eq!(hash.finish(), wanted.to_be_bytes(), "{length} bytes in pieces of {size}");
+            }
         }
     }
 
@@ -132,8 +159,9 @@ mod tests {
         for cut in 0..bytes.len() {
             let mut pieces = SipHash128::new();
             pieces.update(&bytes[..cut]);
+            pieces.update(&[]);
             pieces.update(&bytes[cut..]);
-            assert_eq!(pieces.finish(), whole);
+            assert_eq!(pieces.finish(), whole, "cut at {cut}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Own view: what stages of a query read on this node, the stores of its partitions at one moment.
+//! Stage view: what stages of a query read on this node, the stores of its partitions at one moment.
 //!
 //! They are opened before the first stage runs, and read in the worker's thread, which waits for nobody.
 
@@ -34,17 +34,17 @@ pub trait OpenStageViews: Send + Sync {
 
 /// The partitions that a node keeps.
 #[derive(Clone, Debug)]
-pub struct OwnViews {
+pub struct StoreStageViews {
     /// Its partitions.
     pub own: OwnPartitions,
     /// Its tables.
     pub tables: SharedTables,
 }
 
-impl OpenStageViews for OwnViews {
+impl OpenStageViews for StoreStageViews {
     fn open(&self, at: SeenLog, partitions: &[PartitionId]) -> Result<Box<dyn StageView>> {
         let store = |partition: &PartitionId| match self.own.reader(*partition, at.position) {
-            Some(reader) => Ok((*partition, reader.open(at.position)?)),
+            Some(reader) => Ok((*partition, reader.open_stage_view(at.position)?)),
             None => Err(not_here(*partition)),
         };
         let stores = partitions.iter().map(store).collect::<Result<_>>()?;

@@ -4,8 +4,8 @@
 //! thread. `tests/histories` finds each of those of decisions; what nodes and coordinators may do wrong is planted
 //! there, where they are simulated. Those of packer and reader are found by the unit tests of both, and three of them by
 //! `tests/shared_log`, too; those of tables, questions and frames by unit tests; those of nodes by `tests/nodes` and
-//! `tests/stores`; those of copies by unit tests; those of views by `tests/remote_views`; some of horizons and answers by `tests/answers`, too; a few of
-//! each by `tests/whole_cluster`, too.
+//! `tests/stores`; those of copies by unit tests; those of views by `tests/remote_views`; some of horizons and answers by
+//! `tests/answers`, too; a few of each by `tests/whole_cluster`, too.
 //!
 //! Source: the faults of the model of the cluster's protocol.
 
@@ -90,6 +90,8 @@ pub enum Bug {
     SequenceGapIgnored,
     /// Whoever asks for the end of the log while a barrier is under way takes that one.
     EarlierBarrierTaken,
+    /// A record that the log has taken and lost is waited for, as if it could still come.
+    LostRecordAwaited,
     /// Rows that were given are given again.
     RowsGivenAgain,
     /// A new group is the lowest free one of all, whatever partition it belongs to.
@@ -264,6 +266,8 @@ pub enum Bug {
     AskerTakesAllThreads,
     /// An answer waits until its worker has nothing more to do.
     AnswersHeldBack,
+    /// A worker begins a long question before it wakes the thread of its node for what it has answered.
+    LongQuestionFirst,
     /// Each answer wakes the thread of its node.
     EachAnswerTold,
     /// One asker may fill the queue of questions that wait.
@@ -298,6 +302,28 @@ pub enum Bug {
     TravelDoubleTaken,
     /// A stage of a query ends with its last message, though one before is missing.
     TravelEndsEarly,
+    /// A query that has run for long waits for a silent node no longer than one that has just begun.
+    OldQueryImpatient,
+    /// A query waits for a silent node as long as it had run, however long that was.
+    OldQueryEndless,
+    /// A query leaves a node at once that was silent when there was no other to choose.
+    SilentChoiceLeftAtOnce,
+    /// A node that had to be chosen, since no other has its partitions, counts as lost, and the query begins again.
+    LastResortLost,
+    /// Whatever a node fails by counts as its loss, and the query begins again.
+    FailureTakenForLoss,
+    /// The loss of a node counts as any other failure, and the query does not begin again.
+    LossTakenForFailure,
+    /// A node that has started again is chosen as it was before.
+    StartedAgainChosen,
+    /// A node that copies partitions counts as one that is there for queries.
+    CopyTakenForLife,
+    /// Of all that comes from a node heartbeats alone are signs of life for queries.
+    HeartbeatsAloneHeard,
+    /// Nodes are found silent though frames are left that came from them.
+    LeftFramesUnheard,
+    /// Nodes are not found silent as long as frames are left.
+    SilencePutOffForEver,
 }
 
 impl Bug {

@@ -57,7 +57,7 @@ fn seeds() -> Vec<Vec<u8>> {
         Frame::Travel(TravelMessage::Begin(Arc::new(begin))),
         Frame::Travel(TravelMessage::Rows(Arc::new(rows))),
         Frame::Travel(TravelMessage::More { id: travel, stage: 1, from: 2 }),
-        Frame::Travel(TravelMessage::Failed { id: travel, failure }),
+        Frame::Travel(TravelMessage::Failed { id: travel, incarnation: 3, failure }),
         Frame::Travel(TravelMessage::End(travel)),
     ];
     let copies = [

@@ -7,6 +7,7 @@ use evergraph::graph::stage_programs::StagePrograms;
 use evergraph::query::travel::runner::QueryStages;
 use evergraph::{Database, Freshness, GraphView as _, Options};
 use evergraph_cluster::engine::graph_node::GraphNode;
+use evergraph_cluster::log::memory::MemoryLog;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::open::{BackgroundStep, OpenStore};
 use evergraph_storage::sync::Mutex;
@@ -89,6 +90,12 @@ impl Databases {
         for db in &self.all {
             db.snapshot_with(Freshness::Fresh).check_begun().unwrap();
         }
+    }
+
+    /// That of all nodes.
+    #[must_use]
+    pub fn log(&self) -> &MemoryLog {
+        &self.cluster.log
     }
 
     /// Nothing has gone wrong on any node.

@@ -6,6 +6,8 @@
 
 use evergraph_cluster::certification::certifier::CertifierLimits;
 use evergraph_cluster::copy::outgoing::{CopyLimits, OutgoingCopies};
+use evergraph_cluster::engine::cluster_engine::{ClusterEngine, cluster_store};
+use evergraph_cluster::engine::graph_node::GraphNode;
 use evergraph_cluster::key_hash::graph_salt::GraphSalt;
 use evergraph_cluster::log::memory::{LogFaults, MemoryLog, MemoryLogClient};
 use evergraph_cluster::log::packer::PackerLimits;
@@ -42,8 +44,11 @@ use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::io::clock::{Clock, SystemClock};
 use evergraph_storage::io::environment::Environment;
 use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::io::random::SplitMix64;
 use evergraph_storage::log::options::Durability;
+use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::open::{BackgroundStep, OpenOptions, OpenStore};
+use evergraph_storage::store::{Store, StoreOptions};
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::sync::thread::{JoinHandle, spawn};
 use std::sync::Arc;
@@ -54,6 +59,8 @@ use std::time::Duration;
 pub type Partition = StorePartition<MemoryEngine>;
 /// What the thread of a node owns.
 pub type Node = OwnedNode<Partition, MemoryLogClient, MemoryTransport, AnswerWorkers>;
+/// The graph of a cluster, by one of its nodes.
+pub type ClusterStore = Store<ClusterEngine>;
 
 /// Partitions of a graph, if nobody says otherwise: two copies each, on three nodes.
 pub const PARTITIONS: u16 = 6;
@@ -75,10 +82,16 @@ pub struct ClusterSetup {
     pub copies: usize,
     /// What goes wrong with the log.
     pub log_faults: LogFaults,
+    /// What goes wrong between nodes.
+    pub network_faults: NetworkFaults,
+    /// How its nodes deal with each other.
+    pub peers: PeerOptions,
     /// How its coordinators wait and read.
     pub coordinator: CoordinatorOptions,
     /// What runs stages of queries where the vertices lie; without it whoever asks fetches them.
     pub stages: Option<Arc<dyn StagePrograms>>,
+    /// How they run there.
+    pub travel: TravelOptions,
 }
 
 impl Default for ClusterSetup {
@@ -89,8 +102,12 @@ impl Default for ClusterSetup {
             partitions: PARTITIONS,
             copies: 2,
             log_faults: LogFaults::default(),
+            network_faults: NetworkFaults { delay_max: TICK, ..NetworkFaults::default() },
+            peers: PeerOptions::default(),
             coordinator: waiting(PATIENCE),
             stages: None,
+            // On a machine that is busy a thread may stand still for longer than 0.4 s.
+            travel: TravelOptions { suspect_after: Duration::from_secs(3), ..TravelOptions::default() },
         }
     }
 }
@@ -197,8 +214,7 @@ pub struct RunningNode {
     pub tables: SharedTables,
     /// Its partitions, for who reads them in threads of their own.
     pub own: OwnPartitions,
-    /// Queries whose stages run on it, if any do.
-    pub queries: Option<TravellingQueries>,
+    queries: Option<TravellingQueries>,
     /// Of its partitions.
     pub stores: Vec<Arc<OpenStore<MemoryEngine>>>,
     /// Of the node itself.
@@ -232,7 +248,7 @@ impl RunningNode {
         let options = AnswerWorkersOptions { threads: 2, ..AnswerWorkersOptions::default() };
         let workers = AnswerWorkers::start("node", options, Arc::clone(&clock), bell.waker()).unwrap();
         let transport = network.connect_waking(author.node, bell.waker());
-        let peers = PeerLoop::new(author, PeerOptions::default(), &applied, transport, workers);
+        let peers = PeerLoop::new(author, setup.peers, &applied, transport, workers);
         let readers = peers.readers().clone();
         let directory = MemoryDirectory::new("node");
         let copies = OutgoingCopies::new(
@@ -250,8 +266,7 @@ impl RunningNode {
                 budget: Arc::new(Unlimited),
                 clock: Arc::clone(&clock),
                 waker: bell.waker(),
-                // On a machine that is busy a thread may stand still for longer than 0.4 s.
-                options: TravelOptions { suspect_after: Duration::from_secs(3), ..TravelOptions::default() },
+                options: setup.travel,
             };
             owned.run_stages("node", environment).unwrap()
         });
@@ -339,6 +354,15 @@ impl RunningNode {
         answered.recv_timeout(PATIENCE).unwrap()
     }
 
+    /// Queries whose stages run on it.
+    ///
+    /// # Panics
+    /// If none do.
+    #[must_use]
+    pub fn queries(&self) -> &TravellingQueries {
+        self.queries.as_ref().expect("the setup has what runs them")
+    }
+
     /// The newest message that it has applied.
     #[must_use]
     pub fn applied(&self) -> LogPosition {
@@ -376,9 +400,8 @@ impl Cluster {
     #[must_use]
     pub fn start_with(setup: &ClusterSetup) -> Self {
         let clock = Arc::new(SystemClock::new());
-        let delays = NetworkFaults { delay_max: TICK, ..NetworkFaults::default() };
         let log = Arc::new(MemoryLog::new(setup.seed, setup.log_faults));
-        let network = Arc::new(MemoryNetwork::new(setup.seed, delays, 1000));
+        let network = Arc::new(MemoryNetwork::new(setup.seed, setup.network_faults, 1000));
         let wrongs = Wrongs::default();
         let start = |node| RunningNode::start(setup, node, &clock, (&log, &network), &wrongs);
         let nodes = (0..setup.nodes).map(start).collect();
@@ -442,6 +465,21 @@ pub fn coordinators_with(cluster: &Cluster, options: CoordinatorOptions) -> Vec<
         })
     });
     nodes.collect()
+}
+
+/// The store of the graph on each node.
+#[must_use]
+pub fn stores(cluster: &Cluster, coordinators: &[Arc<Coordinator<Node>>]) -> Vec<ClusterStore> {
+    let stores = (0..).zip(coordinators);
+    stores.map(|(number, coordinator)| store_of(cluster, coordinator.clone(), number)).collect()
+}
+
+/// A store by `node`; its random waits come from `seed`.
+#[must_use]
+pub fn store_of(cluster: &Cluster, node: Arc<dyn GraphNode>, seed: u64) -> ClusterStore {
+    let clock: Arc<dyn Clock> = cluster.clock.clone();
+    let (budget, random) = (Arc::new(MemoryBudget::new(u64::MAX)), Box::new(SplitMix64::new(seed)));
+    cluster_store(node, clock, budget, random, StoreOptions::default())
 }
 
 /// Lets time pass.

@@ -213,9 +213,10 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["transport::interface"],
             &["transport"],
             // What a node does with its network stands above both.
-            &["node::own_partitions", "node::readers", "node::shared_tables"],
+            &["node::opened_partitions", "node::own_partitions", "node::readers", "node::shared_tables"],
+            &["node::snapshot_partitions"],
             &["travel::own_graph"],
-            &["travel::own_view"],
+            &["travel::stage_view"],
             &["travel"],
             &["node::answer_workers", "node::answering", "node::horizon", "node::outbox", "node::peer_loop"],
             &["node::node_asker", "node::node_status", "node::node_thread", "node::owned_node"],

@@ -1,6 +1,7 @@
 //! Pin waits: those of one transaction for other nodes and the log end at its deadline.
 
-use crate::remote::view_asking::PartitionAsker;
+use crate::remote::partition_view::PartitionView;
+use crate::remote::view_asking::{OwnWork, PartitionAsker};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::PartitionId;
 use evergraph_graph::travel::Travels;
@@ -56,12 +57,20 @@ impl LimitedAsker {
 }
 
 impl PartitionAsker for LimitedAsker {
-    fn ask(&self, messages: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>> {
-        self.waits.limited(|| self.asker.ask(messages))
+    fn ask_beside(
+        &self,
+        messages: Vec<(PartitionId, Vec<u8>)>,
+        own_work: OwnWork<'_>,
+    ) -> Result<Vec<Vec<u8>>> {
+        self.waits.limited(|| self.asker.ask_beside(messages, own_work))
     }
 
     fn travels(&self) -> Option<Arc<dyn Travels>> {
         self.asker.travels()
+    }
+
+    fn own_view(&self, partition: PartitionId) -> Option<Arc<dyn PartitionView>> {
+        self.asker.own_view(partition)
     }
 }
 
@@ -79,7 +88,7 @@ mod tests {
     struct SilentAsker;
 
     impl PartitionAsker for SilentAsker {
-        fn ask(&self, _: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>> {
+        fn ask_beside(&self, _: Vec<(PartitionId, Vec<u8>)>, _: OwnWork<'_>) -> Result<Vec<Vec<u8>>> {
             let (limit, clock) = (WaitLimit::of_thread(), SystemClock::new());
             while clock.now() < LONG {
                 limit.check()?;
@@ -88,6 +97,10 @@ mod tests {
         }
 
         fn travels(&self) -> Option<Arc<dyn Travels>> {
+            None
+        }
+
+        fn own_view(&self, _: PartitionId) -> Option<Arc<dyn PartitionView>> {
             None
         }
     }

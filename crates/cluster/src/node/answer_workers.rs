@@ -14,9 +14,10 @@
 //!   wait for the thread of the node no worker begins another question.
 //! - Workers take a question of each asking node in turn, so that one that asks much does not go before all others; and one thread
 //!   is left for others, however long the questions of one node take.
-//! - Answers are told together: a worker goes on with what waits, and tells the thread of the node when there is nothing, or once
-//!   an answer of its own has waited for [`TELL_AFTER`] at a look at the clock. So the questions of a reader about many partitions
-//!   wake that thread a few times, not once each, and what it takes at once travels together ([`crate::node::outbox`]).
+//! - One wake-up serves several answers. A worker goes on with the next question, and wakes the thread of the node when no question
+//!   is left, before a long one ([`is_short`]), or when a finished answer has waited for [`TELL_AFTER`] at a look at the clock.
+//!   So the questions of a reader about many partitions wake that thread a few times, not once each, and what it takes at once
+//!   travels together ([`crate::node::outbox`]).
 //! - Workers call each other: one is called for the first of several questions, and calls the next as it takes one.
 //! - A panic ends one question, which has failed, and no thread.
 
@@ -25,6 +26,7 @@ use crate::node::store_partition::StorePartition;
 use crate::planted::{Bug, planted};
 use crate::record_id::NodeId;
 use crate::remote::question::{CONTENT_BYTES_MAX, QuestionId, RefusalReason};
+use crate::remote::short_questions::is_short;
 use crate::remote::view_answering::answer_view;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_storage::durable_engine::DurableEngine;
@@ -44,7 +46,8 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-/// How long an answer waits for others of its worker, about, before the thread of the node is told: a few answers of look-ups.
+/// Longest time, about, that a finished answer waits before its worker wakes the thread of the node. A worker answers a few look-ups
+/// in this time.
 pub const TELL_AFTER: Duration = Duration::from_micros(100);
 
 /// How much a node answers at once.
@@ -69,8 +72,8 @@ impl Default for AnswerWorkersOptions {
 /// An answer, or why there is none.
 type Answered = std::result::Result<Vec<u8>, RefusalReason>;
 
-/// Answers one question, and asks now and then whether anybody still waits.
-type Work = Box<dyn FnOnce(CheckTime<'_>) -> Result<Vec<u8>> + Send>;
+/// Answers a message, and asks now and then whether anybody still waits.
+type Work = Box<dyn FnOnce(&[u8], CheckTime<'_>) -> Result<Vec<u8>> + Send>;
 
 /// Threads that answer. Dropped, it stops them, and waits for that.
 pub struct AnswerWorkers {
@@ -87,6 +90,8 @@ struct Shared {
     /// Threads that the questions of one node may have at once.
     asker_threads_max: usize,
     tell_after: Duration,
+    /// Whether the work on a message looks at the clock early and often.
+    is_short: fn(&[u8]) -> bool,
     clock: Arc<dyn Clock>,
     /// Wakes the thread of the node.
     waker: Waker,
@@ -107,30 +112,38 @@ struct WorkersState {
     has_ended: bool,
 }
 
-/// Since when answers of a worker wait of which it has not told the thread of the node.
+/// Answers that a worker has finished since it last woke the thread of the node.
 #[derive(Default)]
-struct UntoldAnswers {
+struct UnreportedAnswers {
+    /// When the first of them was finished; `None` if there are none.
     since: Cell<Option<Duration>>,
 }
 
-impl UntoldAnswers {
+impl UnreportedAnswers {
+    /// One more is finished at `now`.
     fn add(&self, now: Duration) {
         self.since.set(self.since.get().or(Some(now)));
     }
 
-    /// Whether the thread of the node is told now: the first of them has waited for `wait`.
+    fn is_empty(&self) -> bool {
+        self.since.get().is_none()
+    }
+
+    /// Whether there were any. Now there are none: the caller wakes the thread of the node.
+    fn take(&self) -> bool {
+        self.since.take().is_some()
+    }
+
+    /// As [`UnreportedAnswers::take`], if the first of them has waited for `wait` at `now`.
     fn take_late(&self, now: Duration, wait: Duration) -> bool {
-        let is_late = self.since.get().is_some_and(|since| now.saturating_sub(since) >= wait);
-        if is_late {
-            self.since.set(None);
-        }
-        is_late
+        self.since.get().is_some_and(|since| now.saturating_sub(since) >= wait) && self.take()
     }
 }
 
 struct WaitingWork {
     id: QuestionId,
     ends_at: Duration,
+    asked: Vec<u8>,
     work: Work,
 }
 
@@ -227,7 +240,9 @@ impl AnswerWorkers {
         } else {
             TELL_AFTER
         };
-        let shared = Shared { options, asker_threads_max, tell_after, clock, waker, state, news };
+        let is_short: fn(&[u8]) -> bool =
+            if planted(Bug::LongQuestionFirst) { |_: &[u8]| true } else { is_short };
+        let shared = Shared { options, asker_threads_max, tell_after, is_short, clock, waker, state, news };
         let shared = Arc::new(shared);
         // Dropped at an error, it ends those that have started.
         let mut workers = Self { shared, threads: Vec::with_capacity(options.threads) };
@@ -245,16 +260,16 @@ impl AnswerWorkers {
         (state.waiting.count, state.working.len())
     }
 
-    fn begin_work(&self, id: QuestionId, ends_at: Duration, work: Work) {
+    fn begin_work(&self, work: WaitingWork) {
         let mut state = self.shared.state.lock();
-        if !state.waiting.has_room(id.asker.node, &self.shared.options) {
-            state.put(id, Err(RefusalReason::Busy));
+        if !state.waiting.has_room(work.id.asker.node, &self.shared.options) {
+            state.put(work.id, Err(RefusalReason::Busy));
             drop(state);
             // The work goes here, and its snapshot with it.
             drop(work);
             return self.shared.waker.wake_by_ref();
         }
-        state.waiting.push(WaitingWork { id, ends_at, work });
+        state.waiting.push(work);
         if !std::mem::replace(&mut state.is_called, true) {
             self.shared.news.notify_one();
         }
@@ -307,10 +322,11 @@ fn bytes_of(answered: &Answered) -> usize {
 impl Shared {
     /// What a worker does until the end.
     fn run(&self) {
-        let untold = UntoldAnswers::default();
-        while let Some((WaitingWork { id, ends_at, work }, stop)) = self.next_work(&untold) {
-            let answered = self.answer((ends_at, &stop), &untold, work);
-            untold.add(self.clock.now());
+        let unreported = UnreportedAnswers::default();
+        while let Some((next, stop)) = self.next_work(&unreported) {
+            let id = next.id;
+            let answered = self.answer(next, &stop, &unreported);
+            unreported.add(self.clock.now());
             let mut state = self.state.lock();
             state.working.remove(&id);
             state.waiting.ended(id.asker.node);
@@ -318,8 +334,8 @@ impl Shared {
         }
     }
 
-    /// Waits for a question, when the thread of the node was told of all answers; `None` at the end.
-    fn next_work(&self, untold: &UntoldAnswers) -> Option<(WaitingWork, Arc<AtomicBool>)> {
+    /// Takes a question, or wakes the thread of the node for all finished answers and waits for one; `None` at the end.
+    fn next_work(&self, unreported: &UnreportedAnswers) -> Option<(WaitingWork, Arc<AtomicBool>)> {
         let mut state = self.state.lock();
         loop {
             if state.has_ended {
@@ -337,7 +353,7 @@ impl Shared {
                 return Some((next, stop));
             }
             state.is_called = false;
-            if untold.since.take().is_some() && !state.answers.is_empty() {
+            if unreported.take() && !state.answers.is_empty() {
                 drop(state);
                 self.waker.wake_by_ref();
                 state = self.state.lock();
@@ -347,15 +363,16 @@ impl Shared {
         }
     }
 
-    fn answer(
-        &self,
-        (ends_at, stop): (Duration, &AtomicBool),
-        untold: &UntoldAnswers,
-        work: Work,
-    ) -> Answered {
+    fn answer(&self, next: WaitingWork, stop: &AtomicBool, unreported: &UnreportedAnswers) -> Answered {
+        let WaitingWork { ends_at, asked, work, .. } = next;
+        if !unreported.is_empty() && !(self.is_short)(&asked) {
+            // Its first look at the clock may come late.
+            unreported.take();
+            self.waker.wake_by_ref();
+        }
         let check_time = || {
             let now = self.clock.now();
-            if untold.take_late(now, self.tell_after) {
+            if unreported.take_late(now, self.tell_after) {
                 self.waker.wake_by_ref();
             }
             // Relaxed: the flag says nothing of anything else.
@@ -364,7 +381,7 @@ impl Shared {
                 false => Ok(()),
             }
         };
-        let answer = || check_time().and_then(|()| work(&check_time));
+        let answer = || check_time().and_then(|()| work(&asked, &check_time));
         // What unwinds was this question's alone: its snapshot only reads.
         match catch_unwind(AssertUnwindSafe(answer)) {
             Ok(answered) => answered.map_err(|error| reason_of(&error)),
@@ -388,10 +405,10 @@ impl<E: DurableEngine> AnswerQuestions<StorePartition<E>> for AnswerWorkers {
         let own = store.own_groups();
         match store.snapshot_at(at.position) {
             Ok(snapshot) => {
-                let work = move |check_time: CheckTime<'_>| {
-                    answer_view(&snapshot, own, &asked, CONTENT_BYTES_MAX, check_time)
+                let work = move |asked: &[u8], check_time: CheckTime<'_>| {
+                    answer_view(&snapshot, own, asked, CONTENT_BYTES_MAX, check_time)
                 };
-                self.begin_work(id, ends_at, Box::new(work));
+                self.begin_work(WaitingWork { id, ends_at, asked, work: Box::new(work) });
             }
             Err(error) => self.refuse(id, reason_of(&error)),
         }
@@ -433,5 +450,7 @@ impl fmt::Debug for AnswerWorkers {
     }
 }
 
+#[cfg(test)]
+mod model_tests;
 #[cfg(test)]
 mod tests;

@@ -17,7 +17,8 @@
 //!   one that falls silent: from when this node first knows of it, or learns that it has joined again, with another
 //!   incarnation. Most speak within an interval.
 //! - Nobody for more than [`HorizonOptions::snapshot_age_max`]: readers that are older are refused, wherever they run. So a
-//!   snapshot that somebody forgets does not fill the memory of all nodes. The time counts from the message behind the one that a
+//!   snapshot that somebody forgets does not fill the memory of all nodes; what it has opened on its own node is closed
+//!   (`opened_partitions`). The time counts from the message behind the one that a
 //!   snapshot was of; without one, the snapshot is the newest, holds nothing, and is as old as it likes.
 //!
 //! # Heartbeats that come late, twice, or out of order

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! reader ── messages ──> call ──> thread of the node ──> asks, one a message; one frame a node
-//!    ├── answers those about partitions of its node, meanwhile; what it cannot goes to that thread, too
+//!    ├── meanwhile does its own work, and answers messages about partitions of its node; what it cannot goes to that thread, too
 //!    └── waits <── answers, or the first error ────────────┘        an error: the others are forgotten
 //! ```
 //!
@@ -15,10 +15,13 @@ use crate::node::own_partitions::{OwnPartitions, PartitionReader};
 use crate::node::owned_node::AskingNode;
 use crate::node::readers::OpenReader;
 use crate::node::shared_tables::TablesMoment;
+use crate::node::snapshot_partitions::SnapshotPartitions;
 use crate::planted::{Bug, planted};
 use crate::remote::asking::{Ask, AskId, AskOutcome, AskRefusal};
+use crate::remote::partition_view::PartitionView;
 use crate::remote::question::RefusalReason;
-use crate::remote::view_asking::PartitionAsker;
+use crate::remote::remote_snapshot::GraphMap as _;
+use crate::remote::view_asking::{OwnWork, PartitionAsker};
 use crate::travel::travel_run::SnapshotTravels;
 use crate::travel::travelling_queries::TravellingQueries;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -37,12 +40,13 @@ pub struct NodeAsker<N> {
     node: NodeHandle<N>,
     reader: Arc<OpenReader>,
     patience: Duration,
-    own: Option<OwnReads>,
+    own: Option<OwnCopies>,
+    opened: Option<SnapshotPartitions>,
     travelling: Option<TravellingQueries>,
 }
 
 /// How the partitions of the node are read without its thread.
-struct OwnReads {
+struct OwnCopies {
     partitions: OwnPartitions,
     clock: Arc<dyn Clock>,
 }
@@ -86,14 +90,18 @@ impl<N: AskingNode> NodeAsker<N> {
     /// Asks as of where `reader` reads, and waits for each answer for as long as `patience` lasts.
     #[must_use]
     pub fn new(node: NodeHandle<N>, reader: OpenReader, patience: Duration) -> Self {
-        Self { node, reader: Arc::new(reader), patience, own: None, travelling: None }
+        Self { node, reader: Arc::new(reader), patience, own: None, opened: None, travelling: None }
     }
 
     /// Reads the partitions of the node in the thread that asks, where that is possible, if the reader begins at `moment`: then
     /// it reads the log that they are of. `clock` measures its patience.
     #[must_use]
     pub fn beside(mut self, partitions: OwnPartitions, moment: &TablesMoment, clock: Arc<dyn Clock>) -> Self {
-        self.own = (moment.seen() == self.reader.at()).then_some(OwnReads { partitions, clock });
+        if moment.seen() == self.reader.at() {
+            let (at, count) = (self.reader.at().position, moment.partitions());
+            self.opened = Some(SnapshotPartitions::new(partitions.clone(), at, count));
+            self.own = Some(OwnCopies { partitions, clock });
+        }
         self
     }
 
@@ -116,7 +124,18 @@ impl<N: AskingNode> PartitionAsker for NodeAsker<N> {
         Some(Arc::new(SnapshotTravels::new(queries, self.reader.at(), Arc::clone(&self.reader))))
     }
 
-    fn ask(&self, messages: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>> {
+    fn own_view(&self, partition: PartitionId) -> Option<Arc<dyn PartitionView>> {
+        self.opened.as_ref()?.view(partition)
+    }
+
+    fn ask_beside(
+        &self,
+        messages: Vec<(PartitionId, Vec<u8>)>,
+        own_work: OwnWork<'_>,
+    ) -> Result<Vec<Vec<u8>>> {
+        if messages.is_empty() {
+            return own_work().map(|()| Vec::new());
+        }
         let limit = WaitLimit::of_thread();
         limit.check()?;
         let answers = Arc::new(Answers::new(messages.len()));
@@ -133,6 +152,7 @@ impl<N: AskingNode> PartitionAsker for NodeAsker<N> {
         let patience = limit.patience(self.patience);
         // Other nodes work meanwhile.
         let asked = self.ask_node(&answers, others, patience).and_then(|()| {
+            own_work()?;
             let left = self.answer_own(own, &limit)?;
             self.ask_node(&answers, left, patience)
         });
@@ -182,7 +202,7 @@ impl<N: AskingNode> NodeAsker<N> {
         messages: Vec<(Arc<dyn PartitionReader>, OpenMessage)>,
         limit: &WaitLimit,
     ) -> Result<Vec<OpenMessage>> {
-        let Some(OwnReads { clock, .. }) = &self.own else { return Ok(Vec::new()) };
+        let Some(OwnCopies { clock, .. }) = &self.own else { return Ok(Vec::new()) };
         let (at, ends_at) = (self.reader.at().position, clock.now().saturating_add(self.patience));
         let check_time = || {
             limit.check()?;
@@ -267,7 +287,7 @@ impl MissingAnswer {
                     *place = Some(answered);
                     state.missing -= 1;
                 }
-                // A reader of many partitions is woken once.
+                // One wake-up for all answers, not one for each.
                 if state.missing == 0 {
                     self.answers.news.notify_one();
                 }

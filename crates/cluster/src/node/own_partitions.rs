@@ -17,13 +17,16 @@
 //! - *It is the same log.* Readers come with a moment of this node's tables, which follow from the messages that it has applied.
 //!
 //! What a reader began to read stays readable when the partition is given up, fails or is closed meanwhile, as with
-//! [`crate::node::answer_workers`].
+//! [`crate::node::answer_workers`]. Between two reads a snapshot keeps stores open only as long as the set of partitions stays the
+//! same and the horizon has not passed it: a forgotten snapshot holds no memory (`snapshot_partitions`).
 
 use crate::log_position::LogPosition;
 use crate::node::apply::Applier;
+use crate::node::opened_partitions::OpenedPartitions;
 use crate::node::partition_store::PartitionStore;
 use crate::node::store_partition::StorePartition;
 use crate::planted::{Bug, planted};
+use crate::remote::partition_view::PartitionView;
 use crate::remote::question::CONTENT_BYTES_MAX;
 use crate::remote::view_answering::answer_view;
 use evergraph_graph::error::Result;
@@ -52,7 +55,13 @@ pub trait PartitionReader: Send + Sync {
     ///
     /// # Errors
     /// `conflict` or `busy` if the store cannot be read there.
-    fn open(&self, at: LogPosition) -> Result<Box<dyn GraphView>>;
+    fn open_stage_view(&self, at: LogPosition) -> Result<Box<dyn GraphView>>;
+
+    /// The same for a coordinator's view.
+    ///
+    /// # Errors
+    /// As [`PartitionReader::open_stage_view`].
+    fn open_partition_view(&self, at: LogPosition) -> Result<Box<dyn PartitionView>>;
 }
 
 /// A store that can be read beside the thread of its node.
@@ -79,7 +88,11 @@ impl<E: DurableEngine> PartitionReader for StoreReader<E> {
         answer_view(&self.snapshot_at(at)?, self.own, asked, CONTENT_BYTES_MAX, check_time)
     }
 
-    fn open(&self, at: LogPosition) -> Result<Box<dyn GraphView>> {
+    fn open_stage_view(&self, at: LogPosition) -> Result<Box<dyn GraphView>> {
+        Ok(Box::new(self.snapshot_at(at)?))
+    }
+
+    fn open_partition_view(&self, at: LogPosition) -> Result<Box<dyn PartitionView>> {
         Ok(Box::new(self.snapshot_at(at)?))
     }
 }
@@ -95,11 +108,18 @@ impl<E: DurableEngine> ReadableStore for StorePartition<E> {
 ///
 /// # Concurrency
 ///
-/// The thread of the node publishes, any thread takes a reader. One lock orders them, inside which nothing else is locked, and no
-/// store is dropped.
+/// The thread of the node publishes, any thread takes a reader or registers what it opens. One lock orders them, inside which
+/// nothing else is locked, and no store is dropped.
 #[derive(Clone)]
 pub struct OwnPartitions {
     shared: Arc<Mutex<OwnState>>,
+}
+
+/// What one snapshot has opened, by where it reads: those that the horizon passes come first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct OpenedKey {
+    at: LogPosition,
+    number: u64,
 }
 
 #[derive(Default)]
@@ -107,9 +127,35 @@ struct OwnState {
     /// Those of `readers` have everything that concerns them up to this message.
     through: LogPosition,
     readers: Arc<BTreeMap<PartitionId, Arc<dyn PartitionReader>>>,
+    /// Snapshots at older messages open nothing any more.
+    horizon: LogPosition,
+    /// What snapshots have opened of these partitions.
+    opened: BTreeMap<OpenedKey, Arc<OpenedPartitions>>,
+    /// Of the key that was given last.
+    number: u64,
 }
 
 impl OwnPartitions {
+    /// Registers what a snapshot at the message at `at` opens: it is closed when other partitions are published, or the horizon
+    /// passes it. `None` if it has passed already.
+    pub(super) fn register(&self, at: LogPosition, opened: &Arc<OpenedPartitions>) -> Option<OpenedKey> {
+        let mut state = self.shared.lock();
+        if at < state.horizon {
+            return None;
+        }
+        state.number += 1;
+        let key = OpenedKey { at, number: state.number };
+        state.opened.insert(key, Arc::clone(opened));
+        Some(key)
+    }
+
+    /// The snapshot has ended.
+    pub(super) fn unregister(&self, key: OpenedKey) {
+        let opened = self.shared.lock().opened.remove(&key);
+        // Behind the lock: stores go with it.
+        drop(opened);
+    }
+
     /// A partition that has everything that concerns it through the message at `at`; `None` if it is not kept here, or lacks
     /// something.
     #[must_use]
@@ -154,19 +200,36 @@ impl OwnPublisher {
         self.changes = applier.changes();
         self.complete = applier.complete().map(|(partition, _)| partition).collect();
         let readers = applier.complete().filter_map(|(partition, store)| Some((partition, store.reader()?)));
-        self.replace(OwnState { through, readers: Arc::new(readers.collect()) });
+        self.replace(through, Arc::new(readers.collect()));
     }
 
-    fn replace(&self, state: OwnState) {
-        let before = std::mem::replace(&mut *self.own.shared.lock(), state);
-        // Behind the lock: a store may go with it.
+    /// The horizon has risen: snapshots before it give up what they have opened.
+    pub(super) fn horizon_rose(&self, horizon: LogPosition) {
+        let passed = {
+            let mut state = self.own.shared.lock();
+            state.horizon = state.horizon.max(horizon);
+            let first = OpenedKey { at: state.horizon, number: 0 };
+            let left = state.opened.split_off(&first);
+            std::mem::replace(&mut state.opened, left)
+        };
+        passed.values().for_each(|opened| opened.close());
+    }
+
+    fn replace(&self, through: LogPosition, readers: Arc<BTreeMap<PartitionId, Arc<dyn PartitionReader>>>) {
+        let (before, opened) = {
+            let mut state = self.own.shared.lock();
+            state.through = through;
+            (std::mem::replace(&mut state.readers, readers), std::mem::take(&mut state.opened))
+        };
+        // Behind the lock: stores may go with them.
         drop(before);
+        opened.values().for_each(|opened| opened.close());
     }
 }
 
 impl Drop for OwnPublisher {
     fn drop(&mut self) {
-        self.replace(OwnState::default());
+        self.replace(LogPosition::default(), Arc::default());
     }
 }
 
@@ -177,6 +240,7 @@ impl fmt::Debug for OwnPartitions {
         f.debug_struct("OwnPartitions")
             .field("through", &state.through)
             .field("complete", &partitions)
+            .field("opened", &state.opened.len())
             .finish()
     }
 }
@@ -189,7 +253,15 @@ impl OwnPartitions {
         readers: impl IntoIterator<Item = (PartitionId, Arc<dyn PartitionReader>)>,
     ) -> Self {
         let readers = Arc::new(readers.into_iter().collect());
-        Self { shared: Arc::new(Mutex::new(OwnState { through, readers })) }
+        Self { shared: Arc::new(Mutex::new(OwnState { through, readers, ..OwnState::default() })) }
+    }
+}
+
+#[cfg(test)]
+impl OwnPublisher {
+    /// Of what is published already.
+    pub(super) fn of(own: OwnPartitions) -> Self {
+        Self { own, changes: 0, complete: Vec::new() }
     }
 }
 

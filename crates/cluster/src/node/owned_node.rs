@@ -36,7 +36,7 @@ use crate::record::transaction_part::TransactionPart;
 use crate::record_id::{NodeId, RecordId};
 use crate::remote::asking::{Ask, AskId, AskOutcome, AskRefusal};
 use crate::transport::interface::Transport;
-use crate::travel::own_view::OwnViews;
+use crate::travel::stage_view::StoreStageViews;
 use crate::travel::stage_workers::StageWorkers;
 use crate::travel::travel_options::{TravelOptions, TravelParts};
 use crate::travel::travelling_queries::TravellingQueries;
@@ -222,10 +222,11 @@ impl<P: PartitionStore, L: SharedLog, T: Transport, A> OwnedNode<P, L, T, A> {
     pub fn run_stages(&mut self, name: &str, environment: StageEnvironment) -> io::Result<TravellingQueries> {
         let StageEnvironment { programs, budget, clock, waker, options } = environment;
         let (own, tables) = (self.own.own().clone(), self.tables.tables().clone());
-        let queries = TravellingQueries::new(TravelParts {
+        let readers = self.peers.readers().clone();
+        let queries = self.peers.run_stages(TravelParts {
             author: self.node.author(),
-            views: Arc::new(OwnViews { own, tables }),
-            readers: self.peers.readers().clone(),
+            views: Arc::new(StoreStageViews { own, tables }),
+            readers,
             programs,
             budget,
             clock,
@@ -233,7 +234,6 @@ impl<P: PartitionStore, L: SharedLog, T: Transport, A> OwnedNode<P, L, T, A> {
             options,
         });
         self.stages = Some(StageWorkers::start(name, &queries)?);
-        self.peers.run_stages(queries.clone());
         Ok(queries)
     }
 }
@@ -402,6 +402,7 @@ where
                     }
                 }
                 PeerEvent::HorizonRose(horizon) => {
+                    self.own.horizon_rose(horizon);
                     self.node.applier().stores().for_each(|(_, store)| store.set_horizon(horizon));
                     self.listener.horizon_rose(horizon);
                 }

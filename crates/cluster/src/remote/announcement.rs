@@ -51,13 +51,16 @@ impl RemoteSnapshot {
     /// All edges of vertices are going to be read. Which types of edges their groups have is asked for at once, unless it is
     /// known.
     fn announce_edges(&self, vertices: &[VertexId], direction: Direction) {
-        let groups = self.labelled_groups(vertices);
+        let own = self.groups_at_hand();
+        let others = vertices.iter().copied().filter(|vertex| !own.has(vertex.group()));
+        let vertices: Vec<VertexId> = others.collect();
+        let groups = self.labelled_groups(&vertices);
         self.announce(&FactsRead, &groups);
         // An error is that of whoever reads.
         let Ok(facts) = self.read(&FactsRead, &groups) else { return };
         let facts: BTreeMap<GroupId, _> = groups.into_iter().zip(facts).collect();
         let mut lists: BTreeMap<(TypeId, Direction), Vec<VertexId>> = BTreeMap::new();
-        for vertex in vertices {
+        for vertex in &vertices {
             let Some(facts) = facts.get(&vertex.group()) else { continue };
             for side in direction.sides() {
                 for edge_type in facts.types(*side) {

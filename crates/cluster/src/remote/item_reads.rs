@@ -11,8 +11,10 @@
 
 use crate::planted::{Bug, planted};
 use crate::remote::kept_answers::KeptAnswers;
+use crate::remote::partition_view::PartitionView;
 use crate::remote::view_answer::{GroupFacts, ViewAnswer};
 use crate::remote::view_question::ViewQuestion;
+use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::value::Value;
 use std::sync::Arc;
@@ -42,6 +44,12 @@ pub trait ItemRead: ItemQuestion {
 
     /// What an answer says of each item.
     fn answers(&self, answer: ViewAnswer) -> Vec<Self::Answer>;
+
+    /// What a partition at hand says of each item.
+    ///
+    /// # Errors
+    /// As [`PartitionView`].
+    fn read_own(&self, own: &dyn PartitionView, items: &[Self::Item]) -> Result<Vec<Self::Answer>>;
 }
 
 fn edge_group(edge: &EdgeId) -> GroupId {
@@ -77,6 +85,10 @@ impl ItemRead for FactsRead {
     fn answers(&self, answer: ViewAnswer) -> Vec<Arc<GroupFacts>> {
         answer.into_groups().into_iter().map(Arc::new).collect()
     }
+
+    fn read_own(&self, own: &dyn PartitionView, groups: &[GroupId]) -> Result<Vec<Arc<GroupFacts>>> {
+        Ok(own.facts(groups)?.into_iter().map(Arc::new).collect())
+    }
 }
 
 /// The labels of vertices.
@@ -108,6 +120,10 @@ impl ItemRead for LabelsRead {
     fn answers(&self, answer: ViewAnswer) -> Vec<Option<LabelId>> {
         answer.into_labels()
     }
+
+    fn read_own(&self, own: &dyn PartitionView, vertices: &[VertexId]) -> Result<Vec<Option<LabelId>>> {
+        own.labels(vertices)
+    }
 }
 
 /// One property of vertices.
@@ -138,6 +154,12 @@ impl ItemRead for VertexValuesRead {
 
     fn answers(&self, answer: ViewAnswer) -> Vec<Option<Value>> {
         answer.into_values()
+    }
+
+    fn read_own(&self, own: &dyn PartitionView, vertices: &[VertexId]) -> Result<Vec<Option<Value>>> {
+        let mut values = Vec::with_capacity(vertices.len());
+        own.vertex_properties(vertices, self.0, &mut values)?;
+        Ok(values)
     }
 }
 
@@ -228,6 +250,10 @@ impl ItemRead for DegreesRead {
     fn answers(&self, answer: ViewAnswer) -> Vec<u64> {
         answer.into_degrees()
     }
+
+    fn read_own(&self, own: &dyn PartitionView, vertices: &[VertexId]) -> Result<Vec<u64>> {
+        own.degrees(vertices, (self.edge_type, self.side))
+    }
 }
 
 /// Numbers of edges of every type.
@@ -278,6 +304,10 @@ impl ItemRead for EdgesRead {
     fn answers(&self, answer: ViewAnswer) -> Vec<bool> {
         answer.into_edges()
     }
+
+    fn read_own(&self, own: &dyn PartitionView, edges: &[EdgeId]) -> Result<Vec<bool>> {
+        own.has_edges(edges)
+    }
 }
 
 /// Numbers of edges between two vertices.
@@ -309,6 +339,10 @@ impl ItemRead for CountsRead {
     fn answers(&self, answer: ViewAnswer) -> Vec<u32> {
         answer.into_counts()
     }
+
+    fn read_own(&self, own: &dyn PartitionView, pairs: &[Self::Item]) -> Result<Vec<u32>> {
+        own.count_edges_between(pairs, self.0)
+    }
 }
 
 /// One property of edges.
@@ -339,6 +373,12 @@ impl ItemRead for EdgeValuesRead {
 
     fn answers(&self, answer: ViewAnswer) -> Vec<Option<Value>> {
         answer.into_values()
+    }
+
+    fn read_own(&self, own: &dyn PartitionView, edges: &[EdgeId]) -> Result<Vec<Option<Value>>> {
+        let mut values = Vec::with_capacity(edges.len());
+        own.edge_properties(edges, self.0, &mut values)?;
+        Ok(values)
     }
 }
 

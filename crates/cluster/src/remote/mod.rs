@@ -14,14 +14,15 @@
 //!
 //! ```text
 //! remote_view ── item_reads, entry_merge ──> remote_snapshot ── view_asking ──> messages     the asker's node
-//!                                            kept_answers                          │
+//!                                            kept_answers, partition_view          │
 //!                                            view_answering <──────────────────────┘         the holder's
 //! ```
 //!
 //! - [`view_question`], [`view_answer`]: what is asked and answered, as bytes; [`item_form`]: ids and values in them
 //! - [`answer_writer`]: as many answers as have room
-//! - [`view_answering`]: answers from a snapshot of one partition
+//! - [`view_answering`]: answers from a snapshot of one partition; [`short_questions`]: which of them look at the clock early
 //! - [`view_asking`]: messages until everything is answered
+//! - [`partition_view`], [`own_reads`]: what the reader's node keeps, without messages
 //! - [`item_reads`]: what is read of many items; [`entry_merge`]: what several indexes find
 //! - [`group_scan`]: which groups a scan reads next
 //! - [`kept_answers`], [`charged_answers`], [`remote_snapshot`]: what a snapshot was told, the memory for it, and what it is going
@@ -41,10 +42,13 @@ pub mod item_form;
 pub mod item_reads;
 pub mod kept_answers;
 pub mod open_questions;
+pub mod own_reads;
+pub mod partition_view;
 pub mod question;
 pub mod refused_snapshot;
 pub mod remote_snapshot;
 pub mod remote_view;
+pub mod short_questions;
 pub mod value_pages;
 pub mod view_answer;
 pub mod view_answering;

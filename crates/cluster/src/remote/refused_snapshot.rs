@@ -1,7 +1,8 @@
 //! Refused snapshot: one that could not begin. Each of its reads says why, so that beginning need not fail.
 
+use crate::remote::partition_view::PartitionView;
 use crate::remote::remote_snapshot::{GraphMap, RemoteLimits, RemoteSnapshot};
-use crate::remote::view_asking::PartitionAsker;
+use crate::remote::view_asking::{OwnWork, PartitionAsker};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{GroupId, LabelId, PartitionId};
 use evergraph_graph::index::IndexId;
@@ -24,11 +25,15 @@ struct RefusedAsker {
 }
 
 impl PartitionAsker for RefusedAsker {
-    fn ask(&self, _: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>> {
+    fn ask_beside(&self, _: Vec<(PartitionId, Vec<u8>)>, _: OwnWork<'_>) -> Result<Vec<Vec<u8>>> {
         Err(Error::new(self.kind, self.text.clone()))
     }
 
     fn travels(&self) -> Option<Arc<dyn Travels>> {
+        None
+    }
+
+    fn own_view(&self, _: PartitionId) -> Option<Arc<dyn PartitionView>> {
         None
     }
 }

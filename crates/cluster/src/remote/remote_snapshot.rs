@@ -1,10 +1,13 @@
 //! Remote snapshot: a moment of a graph whose partitions other nodes keep, and what it was told of it.
 //!
 //! ```text
-//! RemoteView ── read ──> kept? ── no ──> ask what was announced, one message a partition; the rest stays announced
-//!    (one a call)          │                       └──> kept? ── no ──> ask
-//!               ahead ─────┴──> announced
+//! RemoteView ── read ──> at hand? ── no ──> kept? ── no ──> ask what was announced, one message a partition; the rest stays announced
+//!    (one a call)             │               │                       └──> kept? ── no ──> ask
+//!               ahead ────────┴───────────────┴──> announced
 //! ```
+//!
+//! What the reader's own node keeps is read where it lies ([`PartitionView`]): nothing of it is announced, asked or kept, except
+//! what indexes find. That is kept, and values that are going to be looked up are announced, wherever they are.
 //!
 //! A reader reads item by item where it must, and says beforehand what it is going to read
 //! ([`View::ahead`](evergraph_storage::view::View::ahead)). Nothing is asked then: the first read that is not known asks for
@@ -15,10 +18,11 @@ use crate::remote::charged_answers::ChargedAnswers;
 use crate::remote::group_scan::{GroupScans, LabelledGroups};
 use crate::remote::item_reads::{FactsRead, ItemQuestion, ItemRead};
 use crate::remote::kept_answers::{KeptAnswers, KeptIndexSizes};
+use crate::remote::partition_view::PartitionView;
 use crate::remote::value_pages::{AnnouncedValues, merged_pages};
 use crate::remote::view_answer::{AnswerPage, GroupFacts, ViewAnswer};
 use crate::remote::view_asking::{
-    PartitionAsker, ScatteredItems, ask_all, ask_once, check_progress, nothing_answered,
+    PartitionAsker, ScatteredItems, ask_all, ask_all_beside, ask_once, check_progress, nothing_answered,
 };
 use crate::remote::view_question::ViewQuestion;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -80,7 +84,7 @@ impl Default for RemoteLimits {
 ///
 /// # Concurrency
 /// Any number of threads read. No lock is held while a partition is asked, so that two threads may ask for the same. Inside that
-/// of scans what is kept may be locked, and nothing else in another.
+/// of scans what is kept may be locked, or a partition at hand opened, and nothing else in another.
 pub struct RemoteSnapshot {
     timestamp: Timestamp,
     map: Arc<dyn GraphMap>,
@@ -184,7 +188,12 @@ impl RemoteSnapshot {
         (0..self.map.partitions().get()).map(PartitionId)
     }
 
-    /// Asks, and waits until everything is answered.
+    /// A partition at hand.
+    pub(super) fn own_view(&self, partition: PartitionId) -> Option<Arc<dyn PartitionView>> {
+        self.asker.own_view(partition)
+    }
+
+    /// Asks, and waits until everything is answered. Indexes at hand are read while others answer.
     ///
     /// # Errors
     /// As [`ask_all`].
@@ -192,7 +201,30 @@ impl RemoteSnapshot {
         &self,
         questions: Vec<(PartitionId, ViewQuestion)>,
     ) -> Result<Vec<(ViewQuestion, ViewAnswer)>> {
-        ask_all(&*self.asker, self.limits.answer_bytes_max, questions)
+        let bytes_max = self.limits.answer_bytes_max;
+        let mut answered: Vec<_> = questions.iter().map(|_| None).collect();
+        let (mut own, others) = self.part_own(questions);
+        if own.is_empty() {
+            return ask_all(&*self.asker, bytes_max, others);
+        }
+        let (mut places, mut failed) = (Vec::new(), Vec::new());
+        let mut read_own = || {
+            Self::answer_own(std::mem::take(&mut own), |asked, answer| match answer {
+                Some(answer) => answered[asked.place] = Some((asked.question, answer)),
+                None => {
+                    places.push(asked.place);
+                    failed.push((asked.partition, asked.question));
+                }
+            })
+        };
+        let of_others = ask_all_beside(&*self.asker, bytes_max, others, &mut read_own)?;
+        // Another copy may answer.
+        for (place, answer) in places.into_iter().zip(ask_all(&*self.asker, bytes_max, failed)?) {
+            answered[place] = Some(answer);
+        }
+        let mut of_others = of_others.into_iter();
+        answered.iter_mut().filter(|answer| answer.is_none()).for_each(|answer| *answer = of_others.next());
+        Ok(answered.into_iter().map(|answer| answer.expect("every question was read or asked")).collect())
     }
 
     /// Asks one question.
@@ -237,10 +269,16 @@ impl RemoteSnapshot {
 
     /// Some items are going to be read, one after the other.
     pub(super) fn announce<Q: ItemQuestion>(&self, asked: &Q, items: &[Q::Item]) {
+        let own = self.groups_at_hand();
+        let others = items.iter().filter(|item| !own.has(asked.group(item)));
+        let others: Vec<Q::Item> = others.copied().collect();
+        if others.is_empty() {
+            return;
+        }
         let room = ANNOUNCED_ITEMS_MAX.saturating_sub(self.announced.lock().items);
         let unknown: Vec<_> = {
             let kept = self.kept.lock();
-            let unknown = items.iter().filter(|item| !asked.is_kept(&kept, **item));
+            let unknown = others.iter().filter(|item| !asked.is_kept(&kept, **item));
             unknown.take(room).map(|item| (*item, 0)).collect()
         };
         let scattered = self.scatter(asked, unknown.into_iter());
@@ -331,6 +369,9 @@ impl RemoteSnapshot {
     /// As [`ask_all`].
     pub(super) fn read<R: ItemRead>(&self, asked: &R, items: &[R::Item]) -> Result<Vec<R::Answer>> {
         let mut answers: Vec<Option<R::Answer>> = vec![None; items.len()];
+        if self.fill_own(asked, items, &mut answers) {
+            return Ok(whole(answers));
+        }
         if !self.fill(asked, items, &mut answers) && self.ask_announced() {
             self.fill(asked, items, &mut answers);
         }
@@ -351,7 +392,7 @@ impl RemoteSnapshot {
                 answers[place] = Some(said[at].clone());
             }
         }
-        Ok(answers.into_iter().map(|answer| answer.expect("whatever was not known was asked for")).collect())
+        Ok(whole(answers))
     }
 
     /// Fills in what is kept; whether nothing is left.
@@ -401,6 +442,9 @@ impl RemoteSnapshot {
     /// As [`ask_all`].
     pub(super) fn rows(&self, group: GroupId, label: LabelId) -> Result<GroupBits> {
         self.with_groups(|groups| self.scans.lock().reads(groups, group, label));
+        if let Some(rows) = self.read_own(group, |own| own.live(group)) {
+            return Ok(rows);
+        }
         match self.known(|kept| kept.live.get(&group)) {
             Some(rows) => Ok(*rows),
             None => self.scan_groups(group, label),
@@ -409,8 +453,9 @@ impl RemoteSnapshot {
 
     fn scan_groups(&self, group: GroupId, label: LabelId) -> Result<GroupBits> {
         let mut by_partition: BTreeMap<PartitionId, (Vec<GroupId>, Vec<GroupId>)> = BTreeMap::new();
+        let own = self.groups_at_hand();
         let next = self.with_groups(|groups| {
-            let is_known = |group| self.kept.lock().live.has(&group);
+            let is_known = |group| own.has(group) || self.kept.lock().live.has(&group);
             self.scans.lock().next_rows(groups, (group, label), is_known)
         });
         for group in next {
@@ -444,11 +489,19 @@ impl RemoteSnapshot {
     /// # Errors
     /// As [`ask_all`].
     pub(super) fn facts(&self, group: GroupId) -> Result<Arc<GroupFacts>> {
+        if let Some(facts) = self.read_own(group, |own| own.facts(&[group])) {
+            return facts
+                .into_iter()
+                .next()
+                .map(Arc::new)
+                .ok_or_else(|| nothing_answered(self.partition_of(group)));
+        }
         if let Some(facts) = self.known(|kept| kept.groups.get(&group)) {
             return Ok(facts);
         }
+        let own = self.groups_at_hand();
         let next = self.with_groups(|groups| {
-            let is_known = |group| self.kept.lock().groups.has(&group);
+            let is_known = |group| own.has(group) || self.kept.lock().groups.has(&group);
             self.scans.lock().next_edge_types(groups, group, is_known)
         });
         let facts = self.read(&FactsRead, &next)?.into_iter().next();
@@ -495,6 +548,10 @@ impl RemoteSnapshot {
         }
         Ok(sizes)
     }
+}
+
+fn whole<A>(answers: Vec<Option<A>>) -> Vec<A> {
+    answers.into_iter().map(|answer| answer.expect("whatever was not known was asked for")).collect()
 }
 
 impl fmt::Debug for RemoteSnapshot {

@@ -9,6 +9,8 @@
 //! an index                        every partition, or the one where the value may be; merged in order
 //! ```
 //!
+//! A partition that the reader's own node keeps is not asked but read ([`crate::remote::partition_view`]).
+//!
 //! Own writes, watched reads, look-ups and Gremlin stand above it unchanged. Holders check what their indexes say, so that
 //! look-ups are exact here; a holder whose index does not serve the snapshot scans instead. Of the newest edges of a vertex the
 //! holder knows the order, by its lists, by an index or by sorting, so that nobody sorts here.
@@ -22,6 +24,7 @@ use crate::remote::item_reads::{
     VertexValuesRead,
 };
 use crate::remote::kept_answers::map_page;
+use crate::remote::partition_view::PartitionView;
 use crate::remote::remote_snapshot::RemoteSnapshot;
 use crate::remote::view_answer::{AnswerPage, GroupFacts, NewestPage, ViewAnswer};
 use crate::remote::view_asking::{check_progress, nothing_answered};
@@ -148,6 +151,9 @@ impl View for RemoteView<'_> {
     }
 
     fn edge_types(&self, group: GroupId, side: Direction) -> Result<Vec<TypeId>> {
+        if let Some(types) = self.snapshot.read_own(group, |own| own.edge_types(group, side)) {
+            return Ok(types);
+        }
         Ok(self.facts(group)?.types(side))
     }
 
@@ -158,6 +164,9 @@ impl View for RemoteView<'_> {
     }
 
     fn group_edge_count(&self, group: GroupId, edge_type: TypeId) -> Result<u64> {
+        if let Some(count) = self.snapshot.read_own(group, |own| own.group_edge_count(group, edge_type)) {
+            return Ok(count);
+        }
         let facts = self.facts(group)?;
         let found = facts.out.iter().find(|(of, _)| *of == edge_type);
         Ok(found.map_or(0, |(_, count)| *count))
@@ -175,6 +184,9 @@ impl View for RemoteView<'_> {
     }
 
     fn vertex_property_map(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>> {
+        if let Some(map) = self.snapshot.read_own(vertex.group(), |own| own.vertex_property_map(vertex)) {
+            return Ok(map);
+        }
         if let Some(map) = self.snapshot.known(|kept| kept.vertex_maps.get(&vertex)) {
             return Ok(map.to_vec());
         }
@@ -193,7 +205,12 @@ impl View for RemoteView<'_> {
         limit: usize,
         list: &mut Vec<ListEntry>,
     ) -> Result<()> {
-        let end = list.len().saturating_add(limit);
+        let (begin, end) = (list.len(), list.len().saturating_add(limit));
+        let read = |own: &dyn PartitionView| own.neighbors(vertex, (edge_type, side), after, limit, list);
+        if self.snapshot.read_own(vertex.group(), read).is_some() {
+            return Ok(());
+        }
+        list.truncate(begin);
         if let Some(page) = self.snapshot.known(|kept| kept.lists.get(&(vertex, edge_type, side))) {
             let start = page.entries.partition_point(|entry| after.is_some_and(|after| *entry <= after));
             list.extend(page.entries[start..].iter().take(limit));
@@ -308,6 +325,11 @@ impl View for RemoteView<'_> {
     }
 
     fn edge_property_map(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {
+        if let Some(map) =
+            self.snapshot.read_own(EdgeMapsRead.group(&edge), |own| own.edge_property_map(edge))
+        {
+            return Ok(map);
+        }
         if let Some(map) = self.snapshot.known(|kept| kept.edge_maps.get(&edge)) {
             return Ok(map.to_vec());
         }

@@ -25,7 +25,7 @@ use evergraph_graph::bytes::put_varint;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
-use evergraph_graph::index::IndexId;
+use evergraph_graph::index::{IndexId, IndexStatistics};
 use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::look_up::{OrderedMatches, RangeCursor};
 use evergraph_graph::newest::{NewestEdges, Stamped};
@@ -432,10 +432,8 @@ impl<'a, E: Engine> ViewAnswering<'a, E> {
 
     fn index_sizes(&mut self) -> Result<AnsweredExtent> {
         let mut answer = self.writer.begin();
-        for index in self.snapshot.indexes() {
-            let (entries, bytes, file_bytes) = (index.entries, index.bytes, index.file_bytes);
-            let size = IndexSize { entries, bytes, file_bytes };
-            self.writer.put_anyway(&mut answer, |out| put_index_size(out, &index.definition.id, &size))?;
+        for (index, size) in sizes_of_indexes(self.snapshot) {
+            self.writer.put_anyway(&mut answer, |out| put_index_size(out, &index, &size))?;
         }
         self.writer.end(answer);
         Ok(AnsweredExtent::Whole)
@@ -473,13 +471,15 @@ fn read_live<V: View>(view: &V, groups: &[GroupId]) -> Result<Vec<GroupBits>> {
     groups.iter().map(|group| view.live(*group)).collect()
 }
 
-fn read_labels<V: View>(view: &V, vertices: &[VertexId]) -> Result<Vec<Option<LabelId>>> {
+/// The labels of vertices.
+pub(super) fn read_labels<V: View>(view: &V, vertices: &[VertexId]) -> Result<Vec<Option<LabelId>>> {
     let mut labels = vec![None; vertices.len()];
     view.labels(vertices, &mut labels)?;
     Ok(labels)
 }
 
-fn read_degrees<V: View>(
+/// The degrees of vertices.
+pub(super) fn read_degrees<V: View>(
     view: &V,
     vertices: &[VertexId],
     (edge_type, side): (TypeId, Direction),
@@ -489,19 +489,35 @@ fn read_degrees<V: View>(
     Ok(degrees)
 }
 
-fn read_edges<V: View>(view: &V, edges: &[EdgeId]) -> Result<Vec<bool>> {
+/// Whether edges are there.
+pub(super) fn read_edges<V: View>(view: &V, edges: &[EdgeId]) -> Result<Vec<bool>> {
     let mut found = vec![false; edges.len()];
     view.has_edges(edges, &mut found)?;
     Ok(found)
 }
 
-fn read_counts<V: View>(view: &V, pairs: &[(VertexId, VertexId)], edge_type: TypeId) -> Result<Vec<u32>> {
+/// How many edges there are between pairs of vertices.
+pub(super) fn read_counts<V: View>(
+    view: &V,
+    pairs: &[(VertexId, VertexId)],
+    edge_type: TypeId,
+) -> Result<Vec<u32>> {
     let mut counts = vec![0; pairs.len()];
     view.count_edges_between(pairs, edge_type, &mut counts)?;
     Ok(counts)
 }
 
-fn read_facts<V: View>(view: &V, groups: &[GroupId]) -> Result<Vec<GroupFacts>> {
+/// The sizes of the indexes that a snapshot's store has.
+pub(super) fn sizes_of_indexes<E: Engine>(snapshot: &Snapshot<E>) -> Vec<(IndexId, IndexSize)> {
+    let size = |index: IndexStatistics| {
+        let (entries, bytes, file_bytes) = (index.entries, index.bytes, index.file_bytes);
+        (index.definition.id, IndexSize { entries, bytes, file_bytes })
+    };
+    snapshot.indexes().into_iter().map(size).collect()
+}
+
+/// What is known of groups.
+pub(super) fn read_facts<V: View>(view: &V, groups: &[GroupId]) -> Result<Vec<GroupFacts>> {
     let facts = groups.iter().map(|group| {
         let out = view.edge_types(*group, Direction::Out)?.into_iter();
         let out = out.map(|edge_type| Ok((edge_type, view.group_edge_count(*group, edge_type)?)));
@@ -532,12 +548,13 @@ fn read_degrees_by_type<V: View>(
 }
 
 /// An item as the kind that an index finds.
-fn of_kind<I: IndexItem>(item: ItemId) -> Result<I> {
+pub(super) fn of_kind<I: IndexItem>(item: ItemId) -> Result<I> {
     let found = I::from_item_id(item);
     found.ok_or_else(|| Error::invalid(format!("{item:?} is not of the kind that the index is on")))
 }
 
-fn bound_of_kind<I: IndexItem>(bound: &EntryBound<ItemId>) -> Result<EntryBound<I>> {
+/// A place in an index on items of one kind.
+pub(super) fn bound_of_kind<I: IndexItem>(bound: &EntryBound<ItemId>) -> Result<EntryBound<I>> {
     Ok(match bound {
         EntryBound::Start => EntryBound::Start,
         EntryBound::Before(value) => EntryBound::Before(value.clone()),

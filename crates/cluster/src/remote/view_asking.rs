@@ -11,6 +11,7 @@
 //! Lists, maps and what an index finds come in pages, which whoever asked goes through: a question about them is answered when
 //! each has a page.
 
+use crate::remote::partition_view::PartitionView;
 use crate::remote::question::CONTENT_BYTES_MAX;
 use crate::remote::view_answer::{ViewAnswer, decode_answers};
 use crate::remote::view_question::{MESSAGE_ITEMS_MAX, MESSAGE_QUESTIONS_MAX, ViewQuestion, ViewQuestions};
@@ -35,17 +36,37 @@ const HEAD_BYTES_MAX: usize = 32;
 /// which is none that network and log need.
 pub trait PartitionAsker: Send + Sync {
     /// Asks each partition its message, all at once; what is answered, in the order of the messages. A partition may come
-    /// several times.
+    /// several times. Does `own_work` in this thread, once, while others answer: it ends with the limit of the thread
+    /// ([`evergraph_graph::wait_limit`]), which is that of the messages. Without messages it is done all the same.
     ///
     /// # Errors
-    /// `conflict` if the snapshot is too old for some holder; `busy` or `io` if one has not answered in time; `cancelled`.
-    /// Nothing is known of the others then.
-    fn ask(&self, messages: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>>;
+    /// `conflict` if the snapshot is too old for some holder; `busy` or `io` if one has not answered in time; `cancelled`; those
+    /// of `own_work`. Nothing is known of the others then.
+    fn ask_beside(
+        &self,
+        messages: Vec<(PartitionId, Vec<u8>)>,
+        own_work: OwnWork<'_>,
+    ) -> Result<Vec<Vec<u8>>>;
+
+    /// The same without own work.
+    ///
+    /// # Errors
+    /// As [`PartitionAsker::ask_beside`].
+    fn ask(&self, messages: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>> {
+        self.ask_beside(messages, &mut || Ok(()))
+    }
 
     /// What runs programs where the vertices lie, at the same snapshot, if anything does. Whoever asks by another asker hands on
     /// what that one says: a query whose asker forgets it is right, and slow.
     fn travels(&self) -> Option<Arc<dyn Travels>>;
+
+    /// A partition that the reader's own node keeps, at the same snapshot, if it can be read without a message. It is handed on, as
+    /// with [`PartitionAsker::travels`]. Whoever gets it reads it now, and does not keep it: a store keeps what it sees.
+    fn own_view(&self, partition: PartitionId) -> Option<Arc<dyn PartitionView>>;
 }
+
+/// What the reader's thread does while others answer.
+pub type OwnWork<'a> = &'a mut dyn FnMut() -> Result<()>;
 
 /// A question, and how much of it was answered.
 struct PendingQuestion {
@@ -133,12 +154,39 @@ pub fn ask_all(
     questions: Vec<(PartitionId, ViewQuestion)>,
 ) -> Result<Vec<(ViewQuestion, ViewAnswer)>> {
     let mut all = pending(questions);
-    while ask_round(asker, answer_bytes_max, &mut all)? {}
+    finish(asker, answer_bytes_max, &mut all)?;
+    Ok(answered(all))
+}
+
+/// The same, and does `own_work` while the first messages are answered; if there are none, all the same.
+///
+/// # Errors
+/// As [`ask_all`]; those of `own_work`.
+pub fn ask_all_beside(
+    asker: &dyn PartitionAsker,
+    answer_bytes_max: usize,
+    questions: Vec<(PartitionId, ViewQuestion)>,
+    own_work: OwnWork<'_>,
+) -> Result<Vec<(ViewQuestion, ViewAnswer)>> {
+    let mut all = pending(questions);
+    if !ask_round(asker, answer_bytes_max, &mut all, own_work)? {
+        asker.ask_beside(Vec::new(), own_work)?;
+    }
+    finish(asker, answer_bytes_max, &mut all)?;
+    Ok(answered(all))
+}
+
+fn finish(asker: &dyn PartitionAsker, answer_bytes_max: usize, all: &mut [PendingQuestion]) -> Result<()> {
+    while ask_round(asker, answer_bytes_max, all, &mut || Ok(()))? {}
+    Ok(())
+}
+
+fn answered(all: Vec<PendingQuestion>) -> Vec<(ViewQuestion, ViewAnswer)> {
     let answered = all.into_iter().map(|asked| {
         let answer = asked.answer.expect("a question is done when it was answered");
         (asked.question, answer)
     });
-    Ok(answered.collect())
+    answered.collect()
 }
 
 /// What one message a partition brought.
@@ -161,7 +209,7 @@ pub fn ask_once(
     questions: Vec<(PartitionId, ViewQuestion)>,
 ) -> Result<QuestionRound> {
     let mut all = pending(questions);
-    ask_round(asker, answer_bytes_max, &mut all)?;
+    ask_round(asker, answer_bytes_max, &mut all, &mut || Ok(()))?;
     let mut round = QuestionRound { answered: Vec::new(), rest: Vec::new() };
     for asked in all {
         if !asked.is_done {
@@ -185,11 +233,13 @@ fn pending(questions: Vec<(PartitionId, ViewQuestion)>) -> Vec<PendingQuestion> 
     questions.into_iter().map(asked).collect()
 }
 
-/// Asks each partition one message about what is not done; whether there was something.
+/// Asks each partition one message about what is not done, and does `own_work` meanwhile; whether there was something. If not,
+/// nothing is done.
 fn ask_round(
     asker: &dyn PartitionAsker,
     answer_bytes_max: usize,
     all: &mut [PendingQuestion],
+    own_work: OwnWork<'_>,
 ) -> Result<bool> {
     let mut messages: BTreeMap<PartitionId, QuestionMessage<'_>> = BTreeMap::new();
     for (place, asked) in all.iter().enumerate().filter(|(_, asked)| !asked.is_done) {
@@ -201,7 +251,7 @@ fn ask_round(
     let encoded = messages
         .iter()
         .map(|(partition, message)| message.encode(answer_bytes_max).map(|bytes| (*partition, bytes)));
-    let answers = asker.ask(encoded.collect::<Result<_>>()?)?;
+    let answers = asker.ask_beside(encoded.collect::<Result<_>>()?, own_work)?;
     if answers.len() != messages.len() {
         let text = format!("{} answers came to {} messages", answers.len(), messages.len());
         return Err(Error::new(ErrorKind::Io, text));
@@ -320,7 +370,12 @@ mod tests {
     }
 
     impl PartitionAsker for LabelAsker {
-        fn ask(&self, messages: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>> {
+        fn ask_beside(
+            &self,
+            messages: Vec<(PartitionId, Vec<u8>)>,
+            own_work: OwnWork<'_>,
+        ) -> Result<Vec<Vec<u8>>> {
+            own_work()?;
             let answer = |(partition, bytes): (PartitionId, Vec<u8>)| -> Result<Vec<u8>> {
                 self.messages.lock().push(partition);
                 let asked = ViewQuestions::decode(&bytes).expect("it was encoded");
@@ -345,6 +400,10 @@ mod tests {
         }
 
         fn travels(&self) -> Option<Arc<dyn Travels>> {
+            None
+        }
+
+        fn own_view(&self, _: PartitionId) -> Option<Arc<dyn PartitionView>> {
             None
         }
     }
@@ -422,11 +481,20 @@ mod tests {
     struct SameAnswer(Vec<u8>);
 
     impl PartitionAsker for SameAnswer {
-        fn ask(&self, messages: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>> {
+        fn ask_beside(
+            &self,
+            messages: Vec<(PartitionId, Vec<u8>)>,
+            own_work: OwnWork<'_>,
+        ) -> Result<Vec<Vec<u8>>> {
+            own_work()?;
             Ok(vec![self.0.clone(); messages.len()])
         }
 
         fn travels(&self) -> Option<Arc<dyn Travels>> {
+            None
+        }
+
+        fn own_view(&self, _: PartitionId) -> Option<Arc<dyn PartitionView>> {
             None
         }
     }

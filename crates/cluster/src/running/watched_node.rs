@@ -6,7 +6,8 @@ use crate::node::replicated_state::RecordResult;
 use crate::node::shared_tables::{SharedTables, TablesMoment};
 use crate::record::body::{NewName, RecordBody};
 use crate::record::transaction_part::TransactionPart;
-use crate::remote::view_asking::PartitionAsker;
+use crate::remote::partition_view::PartitionView;
+use crate::remote::view_asking::{OwnWork, PartitionAsker};
 use crate::running::monitor::NodeMonitor;
 use crate::tables::names::NameId;
 use crate::transaction::coordinator::{BeginAt, Coordinator, CoordinatorOptions};
@@ -32,12 +33,20 @@ struct WatchedAsker {
 }
 
 impl PartitionAsker for WatchedAsker {
-    fn ask(&self, messages: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>> {
-        self.monitor.explain(self.asker.ask(messages))
+    fn ask_beside(
+        &self,
+        messages: Vec<(PartitionId, Vec<u8>)>,
+        own_work: OwnWork<'_>,
+    ) -> Result<Vec<Vec<u8>>> {
+        self.monitor.explain(self.asker.ask_beside(messages, own_work))
     }
 
     fn travels(&self) -> Option<Arc<dyn Travels>> {
         self.asker.travels()
+    }
+
+    fn own_view(&self, partition: PartitionId) -> Option<Arc<dyn PartitionView>> {
+        self.asker.own_view(partition)
     }
 }
 
@@ -110,12 +119,18 @@ mod tests {
     use crate::node::node_error::NodeError;
     use evergraph_graph::error::{Error, ErrorKind};
     use evergraph_graph::travel::{TravelProgram, TravelRun, TravelStart};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
 
     /// Answers each message with itself, twice, and runs no program.
     struct EchoAsker;
 
     impl PartitionAsker for EchoAsker {
-        fn ask(&self, messages: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>> {
+        fn ask_beside(
+            &self,
+            messages: Vec<(PartitionId, Vec<u8>)>,
+            own_work: OwnWork<'_>,
+        ) -> Result<Vec<Vec<u8>>> {
+            own_work()?;
             match messages.is_empty() {
                 true => Err(Error::new(ErrorKind::Io, "nothing is asked")),
                 false => Ok(messages.into_iter().map(|(_, asked)| asked.repeat(2)).collect()),
@@ -124,6 +139,10 @@ mod tests {
 
         fn travels(&self) -> Option<Arc<dyn Travels>> {
             Some(Arc::new(RefusingTravels))
+        }
+
+        fn own_view(&self, partition: PartitionId) -> Option<Arc<dyn PartitionView>> {
+            panic!("partition {} is looked for", partition.0)
         }
     }
 
@@ -150,12 +169,20 @@ mod tests {
         );
         for asker in [watched, of_wrapper] {
             let messages = vec![(PartitionId(1), vec![7]), (PartitionId(0), vec![8, 9])];
-            assert_eq!(asker.ask(messages).unwrap(), [vec![7, 7], vec![8, 9, 8, 9]]);
+            let mut works = 0;
+            let mut own_work = || {
+                works += 1;
+                Ok(())
+            };
+            assert_eq!(asker.ask_beside(messages, &mut own_work).unwrap(), [vec![7, 7], vec![8, 9, 8, 9]]);
+            assert_eq!(works, 1, "own work is not handed on");
             let travels = asker.travels().expect("its queries travel");
             let (stages, start, time) = (3, TravelStart::Everywhere, Duration::MAX);
             let program = TravelProgram { bytes: Vec::new(), stages, start, memory_bytes: 0, time };
             let refused = travels.begin(program).err().map(|error| error.to_string());
             assert_eq!(refused.as_deref(), Some("of 3 stages"));
+            let looked_for = AssertUnwindSafe(|| asker.own_view(PartitionId(4)).is_some());
+            assert!(catch_unwind(looked_for).is_err(), "what the node keeps is not handed on");
         }
     }
 

@@ -14,6 +14,7 @@
 
 use crate::key_hash::graph_salt::{GraphSalt, KeyHash};
 use crate::key_hash::subject::{NameKind, Subject, ValueHash};
+use crate::log::shared_log::LogError;
 use crate::log_position::LogPosition;
 use crate::node::node_asker::NodeAsker;
 use crate::node::node_thread::NodeHandle;
@@ -297,7 +298,12 @@ impl<N: CoordinatingNode> Coordinator<N> {
         })?;
         match end.map(|end| end.wait(until, &*self.clock, &submitter.limit)) {
             Some(Waited::Came(Ok(position))) => Ok(position),
-            Some(Waited::Came(Err(error))) => Err(Error::new(ErrorKind::Io, error.to_string())),
+            Some(Waited::Came(Err(error))) => {
+                // Who asks again later gets an answer.
+                let may_pass = matches!(error, LogError::Unavailable { .. });
+                let kind = if may_pass { ErrorKind::Busy } else { ErrorKind::Io };
+                Err(Error::new(kind, error.to_string()))
+            }
             Some(Waited::TimedOut) => {
                 submitter.limit.check()?;
                 Err(Error::new(ErrorKind::Busy, "the log has not said where it ends"))

@@ -110,6 +110,16 @@ impl Frame {
         }
     }
 
+    /// Whether its sender can run queries: a node that is only starting copies partitions, and says what it needs of the log.
+    #[must_use]
+    pub fn is_sign_of_life(&self) -> bool {
+        match self {
+            Self::Copy(_) => planted(Bug::CopyTakenForLife),
+            Self::Heartbeat(_) => true,
+            _ => !planted(Bug::HeartbeatsAloneHeard),
+        }
+    }
+
     /// How many frames it is: one, or those of a batch.
     #[must_use]
     pub fn count(&self) -> usize {

@@ -28,12 +28,12 @@ impl FrameTotal {
     }
 }
 
-/// Frames of one direction, by kind, where those of a batch count each for itself; and how many the network carried. Bytes are
-/// those of what is asked and answered: what the network adds is in the statistics of its links.
+/// Frames of one direction, by kind: each frame of a batch counts. Bytes are those of what is asked and answered: what the
+/// network adds is in the statistics of its links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FrameCounts {
-    /// Frames as the network carries them, of all kinds: a batch is one.
-    pub carried: u64,
+    /// Frames on the network, of all kinds: a batch counts as one.
+    pub network_frames: u64,
     /// Questions.
     pub questions: FrameTotal,
     /// Answers.
@@ -66,7 +66,7 @@ impl FrameCounts {
     }
 
     fn add(&mut self, frame: &Frame) {
-        self.carried += 1;
+        self.network_frames += 1;
         self.add_parts(frame);
     }
 
@@ -154,7 +154,7 @@ mod tests {
         a.send(NodeId(2), &answer(5)).unwrap();
         assert_eq!(a.send(NodeId(2), &answer(7)), Err(SendError::Full));
         let expected = FrameCounts {
-            carried: 2,
+            network_frames: 2,
             answers: FrameTotal { frames: 3, bytes: 35 },
             forgets: FrameTotal { frames: 1, bytes: 0 },
             ..FrameCounts::default()

@@ -8,9 +8,11 @@
 //!
 //! Messages have room for a few items each, or for many; what was answered is kept, or nothing is; readers announce what
 //! they read, or do not. Above a remote view stands the reader of every engine, unchanged. Where stages run the stores themselves are
-//! read, as one graph: that shows the same.
+//! read, as one graph: that shows the same. So do partitions that the reader's own node keeps and that are not asked.
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
+mod at_hand;
+mod failing_view;
 mod own_graphs;
 mod same_answers;
 mod scans;

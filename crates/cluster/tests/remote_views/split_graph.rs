@@ -1,10 +1,12 @@
 //! Split graph: the same commits in a store of the whole graph, in a store for each partition, and said naively.
 
+use crate::failing_view::FailingView;
 use evergraph_cluster::planted::{Bug, with};
+use evergraph_cluster::remote::partition_view::PartitionView;
 use evergraph_cluster::remote::question::CONTENT_BYTES_MAX;
 use evergraph_cluster::remote::remote_snapshot::{GraphMap, RemoteLimits, RemoteSnapshot};
 use evergraph_cluster::remote::view_answering::answer_view;
-use evergraph_cluster::remote::view_asking::PartitionAsker;
+use evergraph_cluster::remote::view_asking::{OwnWork, PartitionAsker};
 use evergraph_cluster::seeded::{OneIn, SeededChance};
 use evergraph_cluster::travel::own_graph::OwnGraph;
 use evergraph_graph::catalogue::Catalogue;
@@ -374,11 +376,24 @@ impl SplitGraph {
         (RemoteSnapshot::new(at, map, Arc::clone(&asker) as Arc<dyn PartitionAsker>, limits), asker)
     }
 
+    /// The partitions at a moment, some of which the reader reads where they lie.
+    pub fn remote_beside(
+        &self,
+        at: Timestamp,
+        limits: RemoteLimits,
+        at_hand: AtHand,
+    ) -> (RemoteSnapshot, Arc<DirectAsker>) {
+        let asker = Arc::new(DirectAsker { at_hand, ..self.asker_at(at) });
+        let map = self.map_with(None);
+        (RemoteSnapshot::new(at, map, Arc::clone(&asker) as Arc<dyn PartitionAsker>, limits), asker)
+    }
+
     /// Who answers as of a moment.
     pub fn asker_at(&self, at: Timestamp) -> DirectAsker {
-        let snapshots = self.parts.iter().map(|(own, store)| (*own, store.store().snapshot_at(at).unwrap()));
-        let (rounds, messages) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        DirectAsker { snapshots: snapshots.collect(), rounds, messages }
+        let snapshot = |store: &Store| Arc::new(store.store().snapshot_at(at).unwrap());
+        let snapshots = self.parts.iter().map(|(own, store)| (*own, snapshot(store)));
+        let (rounds, messages, looks) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+        DirectAsker { snapshots: snapshots.collect(), at_hand: AtHand::default(), rounds, messages, looks }
     }
 
     /// The stores of these partitions at a moment, as one graph.
@@ -399,9 +414,19 @@ impl SplitGraph {
 
 /// Answers from snapshots of all partitions, in the thread that asks.
 pub struct DirectAsker {
-    pub snapshots: Vec<(OwnGroups, Snapshot<MemoryEngine>)>,
+    pub snapshots: Vec<(OwnGroups, Arc<Snapshot<MemoryEngine>>)>,
+    at_hand: AtHand,
     rounds: AtomicUsize,
     messages: AtomicUsize,
+    looks: AtomicUsize,
+}
+
+/// Which partitions the node of the reader keeps.
+#[derive(Default)]
+pub struct AtHand {
+    pub partitions: BTreeSet<PartitionId>,
+    /// Their stores fail, in this way.
+    pub failing: Option<FailingView>,
 }
 
 impl DirectAsker {
@@ -409,16 +434,29 @@ impl DirectAsker {
     pub fn counted(&self) -> (usize, usize) {
         (self.rounds.swap(0, Ordering::Relaxed), self.messages.swap(0, Ordering::Relaxed))
     }
+
+    /// How often a partition was looked for at hand; counted anew from here on.
+    pub fn looks(&self) -> usize {
+        self.looks.swap(0, Ordering::Relaxed)
+    }
 }
 
 impl PartitionAsker for DirectAsker {
-    fn ask(&self, messages: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>> {
+    fn ask_beside(
+        &self,
+        messages: Vec<(PartitionId, Vec<u8>)>,
+        own_work: OwnWork<'_>,
+    ) -> Result<Vec<Vec<u8>>> {
+        if messages.is_empty() {
+            return own_work().map(|()| Vec::new());
+        }
         self.rounds.fetch_add(1, Ordering::Relaxed);
         self.messages.fetch_add(messages.len(), Ordering::Relaxed);
+        own_work()?;
         let answer = |(partition, bytes): (PartitionId, Vec<u8>)| {
             let (own, snapshot) = &self.snapshots[usize::from(partition.0)];
             assert!(bytes.len() <= CONTENT_BYTES_MAX, "a message has room in a frame");
-            let answered = answer_view(snapshot, *own, &bytes, CONTENT_BYTES_MAX, &|| Ok(()));
+            let answered = answer_view(&**snapshot, *own, &bytes, CONTENT_BYTES_MAX, &|| Ok(()));
             answered.inspect(|bytes| assert!(bytes.len() <= CONTENT_BYTES_MAX, "an answer has, too"))
         };
         messages.into_iter().map(answer).collect()
@@ -426,6 +464,17 @@ impl PartitionAsker for DirectAsker {
 
     fn travels(&self) -> Option<Arc<dyn Travels>> {
         None
+    }
+
+    fn own_view(&self, partition: PartitionId) -> Option<Arc<dyn PartitionView>> {
+        self.looks.fetch_add(1, Ordering::Relaxed);
+        if !self.at_hand.partitions.contains(&partition) {
+            return None;
+        }
+        match &self.at_hand.failing {
+            Some(failing) => Some(Arc::new(failing.clone())),
+            None => Some(Arc::clone(&self.snapshots[usize::from(partition.0)].1) as Arc<dyn PartitionView>),
+        }
     }
 }
 

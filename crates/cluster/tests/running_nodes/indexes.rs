@@ -1,7 +1,7 @@
 //! Indexes: built by the stores of all nodes, while all nodes write.
 
-use crate::cluster::{Cluster, PATIENCE, coordinators, pause};
-use crate::transactions::{ClusterStore, ClusterTransaction, stores};
+use crate::cluster::{Cluster, ClusterStore, PATIENCE, coordinators, pause, stores};
+use crate::transactions::ClusterTransaction;
 use evergraph_cluster::engine::cluster_engine::ClusterEngine;
 use evergraph_cluster::log::memory::LogFaults;
 use evergraph_cluster::planted::{Bug, with};
@@ -31,7 +31,7 @@ fn fresh(store: &ClusterStore) -> Snapshot<ClusterEngine> {
         let snapshot = store.snapshot_with(Freshness::Fresh);
         match snapshot.check_begun() {
             Ok(()) => return snapshot,
-            Err(error) => assert_eq!(error.kind(), ErrorKind::Io, "{error}"),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Busy, "{error}"),
         }
     }
 }

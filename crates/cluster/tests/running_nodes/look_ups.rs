@@ -1,7 +1,6 @@
 //! Look-ups: what nodes ask each other for a row that may be in any partition, and how many frames carry it.
 
-use crate::cluster::{Cluster, ClusterSetup, Node, PATIENCE, coordinators, pause};
-use crate::transactions::stores;
+use crate::cluster::{Cluster, ClusterSetup, Node, PATIENCE, coordinators, pause, stores};
 use evergraph_cluster::transport::frame_counts::FrameCounts;
 use evergraph_graph::index::IndexKind;
 use evergraph_graph::look_up::{MatchCursor, Matches, OrderedMatches, RangeCursor, ValueRange};
@@ -29,7 +28,7 @@ fn sent(cluster: &Cluster, node: usize) -> FrameCounts {
     heard.recv_timeout(PATIENCE).unwrap()
 }
 
-/// What reads have sent: frames as the network carries them, and questions and answers in them.
+/// What reads have sent: frames as the network has them, and questions and answers in them.
 #[derive(Clone, Copy)]
 struct Traffic {
     frames: u64,
@@ -40,7 +39,7 @@ struct Traffic {
 fn traffic(cluster: &Cluster, node: usize) -> Traffic {
     let sent = sent(cluster, node);
     // Heartbeats travel alone.
-    let frames = sent.carried - sent.heartbeats.frames;
+    let frames = sent.network_frames - sent.heartbeats.frames;
     Traffic { frames, contents: sent.questions.frames + sent.answers.frames }
 }
 

@@ -5,12 +5,15 @@ use crate::judge::Judge;
 use crate::shown::Shown;
 use crate::writer::Writer;
 use evergraph_cluster::log::memory::LogFaults;
-use evergraph_cluster::remote::remote_snapshot::RemoteLimits;
+use evergraph_cluster::remote::remote_snapshot::{GraphMap as _, RemoteLimits};
 use evergraph_cluster::remote::remote_view::RemoteView;
 use evergraph_cluster::seeded::OneIn;
+use evergraph_graph::error::ErrorKind;
+use evergraph_graph::id::GroupId;
 use evergraph_storage::index::directory::{IndexDirectory, Indexes};
 use evergraph_storage::snapshot::reader::Reader;
 use evergraph_storage::transaction::writes::Writes;
+use evergraph_storage::view::View as _;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
@@ -60,5 +63,29 @@ fn readers_of_own_partitions_see_the_graph_of_their_moment_while_commits_and_mer
         assert_eq!(after[node], before[node], "the thread of node {node} answers");
         let others = after.iter().sum::<u64>() - before.iter().sum::<u64>();
         assert!(others > 0, "{PARTITIONS} partitions have two copies on three nodes");
+    }
+}
+
+/// What it has opened shows the same as ever, but nobody vouches any more that the log is the one that was applied.
+#[test]
+fn a_snapshot_reads_nothing_more_of_its_node_once_that_has_stopped() {
+    let mut cluster = Cluster::start(4, LogFaults::default());
+    let mut writer = Writer::new(&cluster, 5);
+    (0..40).for_each(|_| writer.write());
+    drop(writer);
+    let (moment, snapshot) = cluster.nodes[0].snapshot_beside(LIMITS);
+    let (own, at) = (cluster.nodes[0].own.clone(), moment.seen().position);
+    let groups = (0..moment.group_count()).map(GroupId).filter(|group| moment.group_label(*group).is_some());
+    let is_own = |group: &GroupId| own.reader(moment.partitions().of_group(*group), at).is_some();
+    let groups: Vec<GroupId> = groups.filter(is_own).collect();
+    assert!(!groups.is_empty(), "nothing was written");
+    let view = RemoteView::new(&snapshot);
+    for group in &groups {
+        view.live(*group).unwrap();
+    }
+    drop(cluster.nodes.remove(0));
+    for group in groups {
+        let stopped = view.live(group).unwrap_err();
+        assert_eq!(stopped.kind(), ErrorKind::Io, "{stopped}");
     }
 }

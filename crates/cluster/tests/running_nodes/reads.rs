@@ -11,11 +11,12 @@ use evergraph_cluster::node::answer_workers::{AnswerWorkers, AnswerWorkersOption
 use evergraph_cluster::node::answering::{AnswerQuestions, AskedQuestion};
 use evergraph_cluster::node::partition_store::PartitionStore as _;
 use evergraph_cluster::record_id::{Author, NodeId};
+use evergraph_cluster::remote::partition_view::PartitionView;
 use evergraph_cluster::remote::question::{QuestionId, RefusalReason};
 use evergraph_cluster::remote::remote_snapshot::RemoteLimits;
 use evergraph_cluster::remote::remote_view::RemoteView;
 use evergraph_cluster::remote::view_answer::ViewAnswer;
-use evergraph_cluster::remote::view_asking::{PartitionAsker, ask_all};
+use evergraph_cluster::remote::view_asking::{OwnWork, PartitionAsker, ask_all};
 use evergraph_cluster::remote::view_question::{ViewQuestion, ViewQuestions};
 use evergraph_cluster::seeded::OneIn;
 use evergraph_graph::error::Result;
@@ -129,11 +130,20 @@ impl WorkersAsker {
 }
 
 impl PartitionAsker for WorkersAsker {
-    fn ask(&self, messages: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>> {
+    fn ask_beside(
+        &self,
+        messages: Vec<(PartitionId, Vec<u8>)>,
+        own_work: OwnWork<'_>,
+    ) -> Result<Vec<Vec<u8>>> {
+        own_work()?;
         Ok(messages.into_iter().map(|(_, asked)| self.answer(5, asked).unwrap()).collect())
     }
 
     fn travels(&self) -> Option<Arc<dyn Travels>> {
+        None
+    }
+
+    fn own_view(&self, _: PartitionId) -> Option<Arc<dyn PartitionView>> {
         None
     }
 }

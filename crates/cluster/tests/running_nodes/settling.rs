@@ -1,7 +1,6 @@
 //! Settling: a transaction ends with its time, though the log is silent; any node says later what became of it.
 
-use crate::cluster::{Cluster, coordinators};
-use crate::transactions::stores;
+use crate::cluster::{Cluster, coordinators, stores};
 use evergraph_cluster::log::memory::LogFaults;
 use evergraph_cluster::seeded::OneIn;
 use evergraph_graph::error::ErrorKind;

@@ -1,7 +1,6 @@
 //! Stores: what the front of a store promises, on the stores of three nodes over one divided graph.
 
-use crate::cluster::{Cluster, PARTITIONS, PATIENCE, coordinators};
-use crate::transactions::{ClusterStore, stores};
+use crate::cluster::{Cluster, ClusterStore, PARTITIONS, PATIENCE, coordinators, stores};
 use evergraph_cluster::log::memory::LogFaults;
 use evergraph_cluster::planted::{Bug, with};
 use evergraph_graph::error::{Error, ErrorKind};

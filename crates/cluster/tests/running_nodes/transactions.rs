@@ -8,18 +8,16 @@
 //! - who was told of a commit has one in the log at that timestamp, and who was told of a conflict has none;
 //! - every refusal has a reason, and no edge dangles ([`crate::judge`]).
 
-use crate::cluster::{Cluster, Node, coordinators};
+use crate::cluster::{Cluster, ClusterStore, coordinators, stores};
 use crate::judge::Judge;
 use crate::reads::read;
 use crate::shown::{Shown, value_of};
-use evergraph_cluster::engine::cluster_engine::{ClusterEngine, cluster_store};
-use evergraph_cluster::engine::graph_node::GraphNode;
+use evergraph_cluster::engine::cluster_engine::ClusterEngine;
 use evergraph_cluster::log::memory::LogFaults;
 use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::planted::{Bug, with};
 use evergraph_cluster::record::body::NewName;
 use evergraph_cluster::seeded::{OneIn, SeededChance};
-use evergraph_cluster::transaction::coordinator::Coordinator;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
@@ -27,13 +25,8 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::transaction::{Freshness, Isolation, Transaction as _, TransactionOptions};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::{GraphView, NeighborBatch, NeighborCursor};
-use evergraph_storage::io::clock::Clock;
-use evergraph_storage::io::random::SplitMix64;
-use evergraph_storage::memory_budget::MemoryBudget;
-use evergraph_storage::store::{Store, StoreOptions};
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::transaction::handle::Transaction;
-use std::sync::Arc;
 use std::time::Duration;
 
 const PERSON: LabelId = LabelId(0);
@@ -47,7 +40,6 @@ const TRIES: usize = 50;
 /// Vertices to begin with.
 const VERTICES: usize = 6;
 
-pub type ClusterStore = Store<ClusterEngine>;
 pub type ClusterTransaction = Transaction<ClusterEngine>;
 
 /// What clients do.
@@ -257,19 +249,6 @@ fn first_edge(transaction: &ClusterTransaction, vertex: VertexId) -> Result<Opti
     let (mut cursor, mut batch) = (NeighborCursor::default(), NeighborBatch::default());
     transaction.neighbors(&[vertex], None, Direction::Out, &mut cursor, 1, &mut batch)?;
     Ok(batch.edges.first().copied())
-}
-
-/// The store of the graph on each node.
-pub fn stores(cluster: &Cluster, coordinators: &[Arc<Coordinator<Node>>]) -> Vec<ClusterStore> {
-    let stores = (0..).zip(coordinators);
-    stores.map(|(number, coordinator)| store_of(cluster, coordinator.clone(), number)).collect()
-}
-
-/// A store by `node`; its random waits come from `seed`.
-pub fn store_of(cluster: &Cluster, node: Arc<dyn GraphNode>, seed: u64) -> ClusterStore {
-    let clock: Arc<dyn Clock> = cluster.clock.clone();
-    let (budget, random) = (Arc::new(MemoryBudget::new(u64::MAX)), Box::new(SplitMix64::new(seed)));
-    cluster_store(node, clock, budget, random, StoreOptions::default())
 }
 
 /// Stores of all nodes, with names that all of them know, and some vertices.

@@ -7,8 +7,8 @@
 //!
 //! What comes back is seen once all others of its range are taken: whoever takes as many as a range has is given it, for certain.
 
-use crate::cluster::{Cluster, PATIENCE, coordinators};
-use crate::transactions::{ClusterStore, ClusterTransaction, store_of};
+use crate::cluster::{Cluster, ClusterStore, PATIENCE, coordinators, store_of};
+use crate::transactions::ClusterTransaction;
 use evergraph_cluster::engine::graph_node::{BegunSnapshot, GraphNode};
 use evergraph_cluster::log::memory::LogFaults;
 use evergraph_cluster::node::replicated_state::RecordResult;

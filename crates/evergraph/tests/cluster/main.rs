@@ -11,6 +11,7 @@ mod etcd;
 mod free_ports;
 #[path = "../../../../tests/src/guarded_process.rs"]
 mod guarded_process;
+mod log_away;
 #[path = "../../../../tests/src/one_etcd.rs"]
 mod one_etcd;
 mod paths;

@@ -11,20 +11,21 @@ use evergraph::{Database, Direction, EngineKind, ErrorKind, Freshness, ReadByNam
 use evergraph_cluster::running::create::NewCluster;
 use evergraph_cluster::running::etcd_access::EtcdAccess;
 use evergraph_graph::partition::PartitionCount;
+use std::process::Command;
 use tempfile::TempDir;
 
 const NAMES: &str = "g.V().has('Person', 'name', 'Ada').both('KNOWS').values('name')";
 
 /// Folders of two nodes, each of which keeps the partitions that the other does not.
-struct TwoNodes {
-    _etcd: GuardedProcess,
+pub struct TwoNodes {
+    etcd: GuardedProcess,
     _home: TempDir,
     paths: [String; 2],
 }
 
 impl TwoNodes {
     /// Those of a new cluster; `None` where there is no etcd.
-    fn create() -> Option<Self> {
+    pub fn create() -> Option<Self> {
         let home = tempfile::tempdir().unwrap();
         let (etcd, url) = start_etcd(home.path())?;
         let addresses = free_ports(2).into_iter().map(|port| format!("127.0.0.1:{port}")).collect();
@@ -33,11 +34,26 @@ impl TwoNodes {
         let new = NewCluster { partitions, copies: 1, ..NewCluster::new("social", addresses, log) };
         let created = new.write(&home.path().join("social")).unwrap();
         let path = |node: usize| format!("cluster:{}", created.nodes[node].display());
-        Some(Self { _etcd: etcd, _home: home, paths: [path(0), path(1)] })
+        Some(Self { etcd, _home: home, paths: [path(0), path(1)] })
     }
 
-    fn open(&self) -> [Database; 2] {
+    pub fn open(&self) -> [Database; 2] {
         [0, 1].map(|node| Database::open(&self.paths[node]).unwrap())
+    }
+
+    /// Stops etcd: it keeps its sockets, and says nothing.
+    pub fn stop_etcd(&self) {
+        self.send_etcd("-STOP");
+    }
+
+    /// Lets it go on.
+    pub fn continue_etcd(&self) {
+        self.send_etcd("-CONT");
+    }
+
+    fn send_etcd(&self, signal: &str) {
+        let process = self.etcd.process.id().to_string();
+        assert!(Command::new("kill").args([signal, &process]).status().unwrap().success(), "{signal}");
     }
 }
 

@@ -3,6 +3,9 @@
 //! What a step reads of each element by itself it announces, so that a batch takes a few rounds and not one an element.
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
+#[path = "../../../cluster/tests/remote_views/failing_view.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod failing_view;
 #[path = "../../../cluster/tests/remote_views/split_graph.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod split_graph;

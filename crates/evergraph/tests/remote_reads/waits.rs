@@ -3,9 +3,10 @@
 use crate::split_graph::{DirectAsker, SplitGraph, indexes};
 use crate::{NO_WRITES, PARTITIONS};
 use evergraph_analysis::kernels::CompiledKernels;
+use evergraph_cluster::remote::partition_view::PartitionView;
 use evergraph_cluster::remote::remote_snapshot::{RemoteLimits, RemoteSnapshot};
 use evergraph_cluster::remote::remote_view::RemoteView;
-use evergraph_cluster::remote::view_asking::PartitionAsker;
+use evergraph_cluster::remote::view_asking::{OwnWork, PartitionAsker};
 use evergraph_graph::budget::Unlimited;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -41,7 +42,12 @@ struct SilentAsker {
 }
 
 impl PartitionAsker for SilentAsker {
-    fn ask(&self, messages: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>> {
+    fn ask_beside(
+        &self,
+        messages: Vec<(PartitionId, Vec<u8>)>,
+        own_work: OwnWork<'_>,
+    ) -> Result<Vec<Vec<u8>>> {
+        own_work()?;
         if self.answered == Some(thread::current().id()) {
             return self.asker.ask(messages);
         }
@@ -55,6 +61,10 @@ impl PartitionAsker for SilentAsker {
     }
 
     fn travels(&self) -> Option<Arc<dyn Travels>> {
+        None
+    }
+
+    fn own_view(&self, _: PartitionId) -> Option<Arc<dyn PartitionView>> {
         None
     }
 }

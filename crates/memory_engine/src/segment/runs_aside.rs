@@ -116,7 +116,7 @@ impl RunsAside {
     #[must_use]
     #[inline]
     pub fn newest_stamp(&self, key: RecordKey, visible: impl Fn(&Stamp) -> bool) -> Option<Stamp> {
-        // Every edge that is put asks, and hardly ever is there a run.
+        // Asked for each edge that is inserted; there is hardly ever a run.
         newest_stamp(self.0.as_deref()?, key, visible)
     }
 

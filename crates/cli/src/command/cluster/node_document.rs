@@ -16,7 +16,7 @@ use std::time::Duration;
 /// After so long without a word another node counts as not reached. Nodes speak several times a second.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
 
-/// A node at a moment.
+/// A node at a moment. What nodes of earlier versions do not write has a default: a field that is added needs one.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct NodeDocument {
     /// The cluster's name.
@@ -54,6 +54,7 @@ pub struct NodeDocument {
     /// Messages between it and other nodes, by kind.
     pub network: NetworkSection,
     /// What it has done for queries whose stages run where the vertices lie, of all nodes, since it started.
+    #[serde(default)]
     pub travelled: TravelledSection,
 }
 
@@ -195,10 +196,17 @@ pub struct NetworkSection {
     pub received: BTreeMap<String, MessagesSection>,
     /// Those that had no room, or could not be sent.
     pub dropped: u64,
+    /// Frames in which messages were sent: those that wait together travel in one.
+    #[serde(default)]
+    pub frames_sent: u64,
+    /// Frames in which messages were received.
+    #[serde(default)]
+    pub frames_received: u64,
 }
 
 /// What a node has done for queries that travel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct TravelledSection {
     /// Edges of adjacency lists that stages have read on its partitions.
     pub edges_read: u64,
@@ -282,12 +290,14 @@ impl NodeDocument {
                 sent: messages(status.peers.sent),
                 received: messages(status.peers.received),
                 dropped: status.peers.dropped_frames,
+                frames_sent: status.peers.sent.network_frames,
+                frames_received: status.peers.received.network_frames,
             },
             travelled: TravelledSection {
                 edges_read: status.peers.travelled.edges_read,
                 rows_sent: status.peers.travelled.rows,
-                open_asked: status.peers.travelling.0 as u64,
-                open_running: status.peers.travelling.1 as u64,
+                open_asked: status.peers.travelling.asked as u64,
+                open_running: status.peers.travelling.running as u64,
             },
         }
     }
@@ -461,6 +471,8 @@ pub fn example() -> NodeDocument {
             sent: BTreeMap::from([("question".to_owned(), MessagesSection { messages: 5, bytes: 500 })]),
             received: BTreeMap::new(),
             dropped: 1,
+            frames_sent: 3,
+            frames_received: 2,
         },
         travelled: TravelledSection { edges_read: 7_000, rows_sent: 80, open_asked: 1, open_running: 3 },
     }
@@ -561,6 +573,45 @@ mod tests {
         for state in NodeState::ALL {
             assert_eq!(serde_json::to_value(state).unwrap(), state.name());
         }
+    }
+
+    /// As a node wrote it before queries travelled.
+    const EARLIER: &str = r#"{
+        "cluster": "shop", "cluster_id": "00000000000000000000000000000000", "node": 0, "incarnation": 0, "state": "serving",
+        "stopped": null, "silent_seconds": null, "last_failure": null,
+        "log": {
+            "applied": 1234, "digest": "00000000000000000000000000000000", "end": 1241, "needed_from": 1100,
+            "read_messages": 900, "read_bytes": 90000, "appended_messages": 300, "appended_bytes": 3145728,
+            "unanswered_records": 2, "failure": null
+        },
+        "records": {"committed": 5000, "conflict": 7, "too_old": 0}, "own_records": {"committed": 2000, "conflict": 3},
+        "alarms": {"authors": 0, "lost_appends": 0, "nodes": 0},
+        "horizon": {"position": 1200, "held_by": "peer", "peer": 1},
+        "members": [
+            {"node": 0, "address": "10.0.0.0:7400", "incarnation": 0, "reached": true, "silent_seconds": null, "applied": 1234},
+            {"node": 1, "address": "10.0.0.1:7400", "incarnation": 1, "reached": true, "silent_seconds": 0.2, "applied": 1230},
+            {"node": 2, "address": "10.0.0.2:7400", "incarnation": 2, "reached": false, "silent_seconds": 90.0, "applied": 980}
+        ],
+        "partitions": {
+            "kept": 43, "complete": 42, "copying": 1, "ahead": 0, "stalled": 0, "failed": 0, "unusable": 0, "missing": 0,
+            "problems": []
+        },
+        "checkpoint": {"position": 1099, "made": 12, "failed": 0, "failure": null},
+        "network": {"sent": {"question": {"messages": 5, "bytes": 500}}, "received": {}, "dropped": 1}
+    }"#;
+
+    #[test]
+    fn documents_of_earlier_nodes_are_read() {
+        let read: NodeDocument = serde_json::from_str(EARLIER).unwrap();
+        let network = NetworkSection { frames_sent: 0, frames_received: 0, ..example().network };
+        let travelled = TravelledSection::default();
+        assert_eq!(read, NodeDocument { network: network.clone(), travelled, ..example() });
+        // As the section was at first.
+        let mut document: serde_json::Value = serde_json::from_str(EARLIER).unwrap();
+        document["travelled"] = serde_json::json!({"edges_read": 7_000, "rows_sent": 80});
+        let read: NodeDocument = serde_json::from_value(document).unwrap();
+        let travelled = TravelledSection { open_asked: 0, open_running: 0, ..example().travelled };
+        assert_eq!(read, NodeDocument { network, travelled, ..example() });
     }
 
     #[test]

@@ -107,6 +107,12 @@ pub fn samples(report: &NodeDocument) -> Vec<DatabaseSample> {
             add("cluster_message_bytes", "Bytes of these", &labels, counter(total.bytes));
         }
     }
+    for (direction, count) in
+        [("sent", report.network.frames_sent), ("received", report.network.frames_received)]
+    {
+        let help = "Frames between this node and others: messages that wait together travel in one";
+        add("cluster_frames", help, &[("direction", direction)], counter(count));
+    }
     add("cluster_messages_dropped", "Messages that could not be sent", &[], counter(report.network.dropped));
     add(
         "cluster_travel_edges",
@@ -155,6 +161,8 @@ mod tests {
             "evergraph_cluster_member_reached{database=\"shop\",node=\"2\"} 0.0",
             "evergraph_cluster_partitions{database=\"shop\",condition=\"copying\"} 1.0",
             "evergraph_cluster_message_bytes_total{database=\"shop\",direction=\"sent\",kind=\"question\"} 500.0",
+            "evergraph_cluster_frames_total{database=\"shop\",direction=\"sent\"} 3.0",
+            "evergraph_cluster_frames_total{database=\"shop\",direction=\"received\"} 2.0",
             "evergraph_cluster_travel_edges_total{database=\"shop\"} 7000.0",
             "evergraph_cluster_travel_rows_total{database=\"shop\"} 80.0",
             "evergraph_cluster_travel_open{database=\"shop\",role=\"asked\"} 1.0",

@@ -3,12 +3,15 @@
 use super::*;
 use crate::planted::assert_found;
 use crate::record_id::{Author, NodeId};
+use crate::remote::view_question::{ViewQuestion, ViewQuestions};
+use evergraph_graph::id::{GroupId, KeyId, TypeId, VertexId};
+use evergraph_graph::newest::NewestEdges;
 use evergraph_storage::io::clock::ManualClock;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::task::Wake;
 
 /// Far more than anything here takes.
-const LONG: Duration = Duration::from_secs(60);
+pub(super) const LONG: Duration = Duration::from_secs(60);
 
 /// The thread of the node hears that there is something.
 struct Bell(Sender<()>);
@@ -20,10 +23,10 @@ impl Wake for Bell {
     }
 }
 
-struct Desk {
-    workers: AnswerWorkers,
-    clock: Arc<ManualClock>,
-    rung: Receiver<()>,
+pub(super) struct Desk {
+    pub(super) workers: AnswerWorkers,
+    pub(super) clock: Arc<ManualClock>,
+    pub(super) rung: Receiver<()>,
 }
 
 /// Work that says when it begins, and goes on when it is told to.
@@ -36,8 +39,18 @@ fn id(number: u64) -> QuestionId {
     id_of(3, number)
 }
 
-fn id_of(node: u16, number: u64) -> QuestionId {
+pub(super) fn id_of(node: u16, number: u64) -> QuestionId {
     QuestionId { asker: Author { node: NodeId(node), incarnation: 0 }, number }
+}
+
+/// A message of one question.
+pub(super) fn message(question: &ViewQuestion) -> Vec<u8> {
+    ViewQuestions::encode(1 << 20, std::iter::once(question))
+}
+
+/// A message that is answered by a few looks.
+pub(super) fn short_message() -> Vec<u8> {
+    message(&ViewQuestion::Labels { vertices: vec![VertexId(0)] })
 }
 
 impl Desk {
@@ -46,7 +59,7 @@ impl Desk {
         Self::with(AnswerWorkersOptions { threads, waiting_max, asker_waiting_max, answers_bytes_max })
     }
 
-    fn with(options: AnswerWorkersOptions) -> Self {
+    pub(super) fn with(options: AnswerWorkersOptions) -> Self {
         let (bell, rung) = channel();
         let clock = Arc::new(ManualClock::new(0));
         let waker = Waker::from(Arc::new(Bell(bell)));
@@ -55,13 +68,27 @@ impl Desk {
     }
 
     fn begin(&self, number: u64, work: impl FnOnce(CheckTime<'_>) -> Result<Vec<u8>> + Send + 'static) {
-        self.workers.begin_work(id(number), Duration::from_secs(9), Box::new(work));
+        self.begin_message(id(number), short_message(), work);
+    }
+
+    fn begin_message(
+        &self,
+        id: QuestionId,
+        asked: Vec<u8>,
+        work: impl FnOnce(CheckTime<'_>) -> Result<Vec<u8>> + Send + 'static,
+    ) {
+        let work = Box::new(move |_: &[u8], check_time: CheckTime<'_>| work(check_time));
+        self.workers.begin_work(WaitingWork { id, ends_at: Duration::from_secs(9), asked, work });
     }
 
     /// Begins work that answers with one byte once it goes on, unless nobody waits for it by then.
     fn begin_held(&self, number: u64) -> HeldWork {
+        self.begin_held_message(number, short_message())
+    }
+
+    fn begin_held_message(&self, number: u64, asked: Vec<u8>) -> HeldWork {
         let ((begins, begun), (go_on, goes_on)) = (channel(), channel());
-        self.begin(number, move |check_time| {
+        self.begin_message(id(number), asked, move |check_time| {
             // The test may have gone.
             let _ = begins.send(());
             let _ = goes_on.recv();
@@ -112,9 +139,7 @@ fn one_asker_neither_fills_the_queue_nor_goes_before_all_others() {
     let (waiting_max, asker_waiting_max) = (9, 3);
     let options = AnswerWorkersOptions { threads: 1, waiting_max, asker_waiting_max, answers_bytes_max: 99 };
     let desk = Desk::with(options);
-    let begin = |node, number| {
-        desk.workers.begin_work(id_of(node, number), Duration::from_secs(9), Box::new(|_| Ok(Vec::new())));
-    };
+    let begin = |node, number| desk.begin_message(id_of(node, number), short_message(), |_| Ok(Vec::new()));
     let held = desk.begin_held(1);
     held.has_begun();
     (2..=5).for_each(|number| begin(3, number));
@@ -138,7 +163,7 @@ fn one_asker_leaves_a_thread_for_others_however_long_its_questions_take() {
     let long: Vec<_> = (1..=3).map(|number| desk.begin_held(number)).collect();
     long[..2].iter().for_each(HeldWork::has_begun);
     assert!(long[2].begun.recv_timeout(Duration::from_millis(50)).is_err(), "node 3 has all threads");
-    desk.workers.begin_work(id_of(4, 4), Duration::from_secs(9), Box::new(|_| Ok(vec![4])));
+    desk.begin_message(id_of(4, 4), short_message(), |_| Ok(vec![4]));
     assert_eq!(desk.next(), (4, Ok(vec![4])));
     long[0].go_on();
     long[2].has_begun();
@@ -272,6 +297,35 @@ fn an_answer_does_not_wait_for_a_long_question_behind_it() {
     assert_eq!(desk.next(), (2, Ok(vec![2])));
 }
 
+/// The clock stands still, and the work on the question does not look at it.
+#[test]
+fn an_answer_is_told_before_a_question_that_looks_at_the_clock_late() {
+    let newest = NewestEdges::new(VertexId(0), TypeId(0), KeyId(0));
+    for question in [
+        ViewQuestion::IndexSizes,
+        ViewQuestion::Newest { asked: newest, after: None, limit: 1, keys: Vec::new() },
+        ViewQuestion::Groups { groups: vec![GroupId(0)] },
+        ViewQuestion::Labels { vertices: (0..4096).map(VertexId).collect() },
+    ] {
+        let desk = Desk::new(1, 9, 1 << 20);
+        let first = desk.begin_held(1);
+        first.has_begun();
+        let short = desk.begin_held(2);
+        let long = desk.begin_held_message(3, message(&question));
+        first.go_on();
+        short.has_begun();
+        assert!(desk.rung.try_recv().is_err(), "an answer is told before a short question");
+        short.go_on();
+        long.has_begun();
+        assert!(desk.rung.try_recv().is_ok(), "answers wait for {question:?}");
+        assert!(desk.rung.try_recv().is_err(), "they are told twice");
+        let told: Vec<_> = std::iter::from_fn(|| desk.workers.take_answer()).collect();
+        assert_eq!(told, [1, 2].map(|number| (id(number), Ok(vec![number as u8]))));
+        long.go_on();
+        assert_eq!(desk.next(), (3, Ok(vec![3])));
+    }
+}
+
 /// Workers call each other, one by one: each that a question waits for is called.
 #[test]
 fn each_thread_is_called_while_questions_wait() {
@@ -290,6 +344,8 @@ fn each_thread_is_called_while_questions_wait() {
 fn planted_bugs_are_found() {
     let held_back = an_answer_does_not_wait_for_a_long_question_behind_it;
     assert_found(Bug::AnswersHeldBack, held_back, "the first answer waits for the second");
+    let before_long = an_answer_is_told_before_a_question_that_looks_at_the_clock_late;
+    assert_found(Bug::LongQuestionFirst, before_long, "answers wait for IndexSizes");
     let together = answers_of_questions_that_wait_together_are_told_once;
     assert_found(Bug::EachAnswerTold, together, "the bell rings");
     let forgotten = what_is_forgotten_stops_and_what_has_not_begun_never_does;

@@ -148,7 +148,7 @@ fn nothing_is_asked_for_whoever_has_failed_meanwhile() {
     let (thread, mut asker) = started();
     let reader = Arc::new(OwnReader(Own::Answers)) as Arc<dyn PartitionReader>;
     let partitions = OwnPartitions::of(LogPosition(7), [(PartitionId(1), reader)]);
-    asker.own = Some(OwnReads { partitions, clock: Arc::new(SystemClock::new()) });
+    asker.own = Some(OwnCopies { partitions, clock: Arc::new(SystemClock::new()) });
     asker.patience = Duration::ZERO;
     let (release, released) = std::sync::mpsc::channel::<()>();
     let blocks = move |_: &mut ToyNode, _: Duration| released.recv().unwrap();
@@ -159,6 +159,31 @@ fn nothing_is_asked_for_whoever_has_failed_meanwhile() {
     release.send(()).unwrap();
     assert_eq!(told(&thread, |node| node.callbacks.len()), 0, "an ask stays open");
     assert_eq!(told(&thread, forgotten), [1]);
+}
+
+#[test]
+fn other_nodes_are_asked_before_own_work_is_done_and_waited_for_after_it() {
+    let (thread, asker) = started();
+    let mut works = 0;
+    let mut own_work = || {
+        works += 1;
+        assert_eq!(told(&thread, |node| node.count), 1, "nobody was asked yet");
+        Ok(())
+    };
+    assert_eq!(asker.ask_beside(vec![message(PartitionId(1))], &mut own_work).unwrap(), [[1]]);
+    assert_eq!(works, 1);
+    // What it fails by ends the wait.
+    let mut fails = || Err(Error::new(ErrorKind::Cancelled, "on purpose"));
+    let failed = asker.ask_beside(vec![message(NEVER)], &mut fails).unwrap_err();
+    assert_eq!(failed.to_string(), "on purpose");
+    assert_eq!(told(&thread, forgotten), [2]);
+    let mut alone = 0;
+    let mut own_work = || {
+        alone += 1;
+        Ok(())
+    };
+    asker.ask_beside(Vec::new(), &mut own_work).unwrap();
+    assert_eq!((alone, told(&thread, |node| node.count)), (1, 2), "without messages");
 }
 
 #[test]
@@ -188,8 +213,12 @@ impl PartitionReader for OwnReader {
         }
     }
 
-    fn open(&self, _: LogPosition) -> Result<Box<dyn GraphView>> {
+    fn open_stage_view(&self, _: LogPosition) -> Result<Box<dyn GraphView>> {
         panic!("no query comes here")
+    }
+
+    fn open_partition_view(&self, _: LogPosition) -> Result<Box<dyn PartitionView>> {
+        panic!("no view comes here")
     }
 }
 
@@ -208,7 +237,7 @@ fn own_partitions_are_read_without_the_thread_and_what_fails_there_goes_to_it() 
         (PartitionId(partition), Arc::new(OwnReader(own)) as Arc<dyn PartitionReader>)
     });
     let partitions = OwnPartitions::of(LogPosition(7), readers.clone());
-    asker.own = Some(OwnReads { partitions, clock: Arc::new(SystemClock::new()) });
+    asker.own = Some(OwnCopies { partitions, clock: Arc::new(SystemClock::new()) });
     let ask = |asker: &NodeAsker<ToyNode>, partitions: &[u16]| {
         asker.ask(partitions.iter().map(|partition| message(PartitionId(*partition))).collect())
     };
@@ -219,11 +248,11 @@ fn own_partitions_are_read_without_the_thread_and_what_fails_there_goes_to_it() 
     assert_eq!(ask(&asker, &[1, TOO_OLD.0]).unwrap_err().kind(), ErrorKind::Conflict);
     // The node has not applied as much.
     let partitions = OwnPartitions::of(LogPosition(6), readers.clone());
-    asker.own = Some(OwnReads { partitions, clock: Arc::new(SystemClock::new()) });
+    asker.own = Some(OwnCopies { partitions, clock: Arc::new(SystemClock::new()) });
     assert_eq!(ask(&asker, &[1]).unwrap(), [[1]]);
     // Whoever waits no longer is told so.
     let partitions = OwnPartitions::of(LogPosition(7), readers);
-    asker.own = Some(OwnReads { partitions, clock: Arc::new(SystemClock::new()) });
+    asker.own = Some(OwnCopies { partitions, clock: Arc::new(SystemClock::new()) });
     asker.patience = Duration::ZERO;
     assert_eq!(ask(&asker, &[1]).unwrap_err().kind(), ErrorKind::Busy);
     asker.patience = Duration::from_secs(9);

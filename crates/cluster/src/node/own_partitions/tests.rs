@@ -25,8 +25,12 @@ impl PartitionReader for Echo {
         Ok(asked.to_vec())
     }
 
-    fn open(&self, _at: LogPosition) -> Result<Box<dyn GraphView>> {
+    fn open_stage_view(&self, _at: LogPosition) -> Result<Box<dyn GraphView>> {
         panic!("no query comes here")
+    }
+
+    fn open_partition_view(&self, _at: LogPosition) -> Result<Box<dyn PartitionView>> {
+        panic!("no view comes here")
     }
 }
 
@@ -124,6 +128,28 @@ fn what_is_given_up_or_belongs_to_a_node_that_has_stopped_is_read_no_more() {
     assert!(!Arc::ptr_eq(&before, &now), "it is the store that was given up");
     drop(publisher);
     assert!(own.reader(KEPT, LogPosition::START).is_none(), "the node has stopped");
+}
+
+#[test]
+fn what_was_opened_is_closed_with_other_partitions_and_not_with_each_message() {
+    let (mut applier, mut publisher) = (applier(), OwnPublisher::new());
+    let own = publisher.own().clone();
+    publisher.publish(&applier);
+    let opened = Arc::new(OpenedPartitions::new(PartitionCount::new(2).unwrap()));
+    let is_registered = || own.shared.lock().opened.values().any(|one| Arc::ptr_eq(one, &opened));
+    let first = own.register(LogPosition::START, &opened).unwrap();
+    apply(&mut applier, 1);
+    publisher.publish(&applier);
+    assert!(is_registered(), "the same partitions have applied more");
+    applier.give_up(KEPT).unwrap();
+    publisher.publish(&applier);
+    assert!(!is_registered() && opened.is_closed());
+    // Whoever ends later has nothing to end.
+    own.unregister(first);
+    let second = own.register(LogPosition::START, &opened).unwrap();
+    assert_ne!(first, second);
+    own.unregister(second);
+    assert!(!is_registered(), "it has ended");
 }
 
 #[test]

@@ -15,7 +15,8 @@ use crate::node::kept_partition::PartitionCondition;
 use crate::node::node_asker::NodeAsker;
 use crate::node::node_status::MemberStatus;
 use crate::node::node_thread::{NodeBell, NodeThread};
-use crate::node::own_partitions::PartitionReader;
+use crate::node::opened_partitions::OpenedPartitions;
+use crate::node::own_partitions::{OwnPartitions, PartitionReader};
 use crate::node::partition_store::{Installed, PartitionSync};
 use crate::node::peer_loop::PeerOptions;
 use crate::node::readers::Readers;
@@ -255,6 +256,13 @@ impl Started {
         status.recv_timeout(Duration::from_secs(60)).unwrap()
     }
 
+    fn own_partitions(&self) -> OwnPartitions {
+        let (told, own) = channel();
+        let call = move |node: &mut ToyNode, _: Duration| told.send(node.own_partitions().clone()).unwrap();
+        self.thread.handle().call(call).unwrap();
+        own.recv_timeout(Duration::from_secs(60)).unwrap()
+    }
+
     /// Writes another message, and waits until the node has applied it.
     fn write(&self) {
         let before = self.status().log.applied.position;
@@ -291,6 +299,9 @@ fn a_node_joins_answers_merges_and_stops_with_its_log() {
     drop(asker);
     node.wait_for(|heard| matches!(heard, Heard::Rose(horizon) if *horizon > at));
     assert!(*node.horizon.lock() > at);
+    let opened = Arc::new(OpenedPartitions::new(PartitionCount::new(2).unwrap()));
+    let registered = node.own_partitions().register(at, &opened);
+    assert_eq!(registered, None, "a snapshot before the horizon opens partitions");
     let asker = node.asker();
     node.log.lose_suffix(1, OpenStreams::BreakOff);
     node.wait_for(|heard| *heard == Heard::Stopped);

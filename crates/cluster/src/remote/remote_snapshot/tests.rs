@@ -5,6 +5,7 @@ use crate::remote::answer_writer::{AnswersWriter, PageBytes};
 use crate::remote::item_form::ListWriter;
 use crate::remote::remote_view::RemoteView;
 use crate::remote::view_answer::{put_label, put_newest_edge, put_property};
+use crate::remote::view_asking::OwnWork;
 use crate::remote::view_question::ViewQuestions;
 use evergraph_graph::error::Error;
 use evergraph_graph::id::{Direction, TypeId, VertexId};
@@ -82,7 +83,12 @@ impl OddHolder {
 }
 
 impl PartitionAsker for OddHolder {
-    fn ask(&self, messages: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>> {
+    fn ask_beside(
+        &self,
+        messages: Vec<(PartitionId, Vec<u8>)>,
+        own_work: OwnWork<'_>,
+    ) -> Result<Vec<Vec<u8>>> {
+        own_work()?;
         let answer = |(_, bytes): (PartitionId, Vec<u8>)| {
             let mut messages = self.messages.lock();
             *messages += 1;
@@ -96,6 +102,10 @@ impl PartitionAsker for OddHolder {
     }
 
     fn travels(&self) -> Option<Arc<dyn Travels>> {
+        None
+    }
+
+    fn own_view(&self, _: PartitionId) -> Option<Arc<dyn PartitionView>> {
         None
     }
 }

@@ -1,12 +1,18 @@
 //! Context: what every command is given besides its own arguments.
 
 use crate::open::refuse_file;
+use evergraph::path::DatabasePath;
 use evergraph::{Database, Options};
 use evergraph_graph::cancel::CancelFlag;
-use evergraph_graph::error::{Error, Result};
+use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_terminal::console::Console;
 use evergraph_terminal::interrupt::Interrupt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+/// How often it is looked whether a node is open, or is to end.
+const OPENING_INTERVAL: Duration = Duration::from_millis(20);
 
 /// What every command is given.
 #[derive(Debug)]
@@ -41,9 +47,26 @@ impl Context {
     /// Opens the database at `path` as the user set it; a misspelt path makes no new one.
     ///
     /// # Errors
-    /// As [`crate::open::open`].
+    /// As [`crate::open::open`]; `cancelled` while a node of a cluster waits for its log.
     pub fn open(&self, path: &Path) -> Result<Database> {
         refuse_file(path)?;
-        Database::open_with(path, &Options { create: false, ..self.options.clone() })
+        let options = Options { create: false, ..self.options.clone() };
+        match DatabasePath::of(path)? {
+            DatabasePath::Folder(_) => Database::open_with(path, &options),
+            DatabasePath::Node(_) => self.open_node(path.to_owned(), options),
+        }
+    }
+
+    /// Opens a node of a cluster, which may wait for its log for long: a signal ends that.
+    fn open_node(&self, path: PathBuf, options: Options) -> Result<Database> {
+        let opening = thread::Builder::new().name("opening".to_owned());
+        let opening = opening.spawn(move || Database::open_with(path, &options)).map_err(|error| {
+            Error::new(ErrorKind::Io, format!("start a thread that opens the node: {error}")).because(error)
+        })?;
+        while !opening.is_finished() {
+            self.cancel.check()?;
+            thread::sleep(OPENING_INTERVAL);
+        }
+        opening.join().map_err(|_| Error::new(ErrorKind::Io, "opening the node has panicked"))?
     }
 }

@@ -159,6 +159,9 @@ fn nothing(_error: &Error) -> Option<String> {
 fn hint_of(error: &Error, command: &[String], resolved: &Resolved) -> Option<String> {
     match error.kind() {
         ErrorKind::Invalid | ErrorKind::NotFound => resolved.told_elsewhere(command, &error.to_string()),
+        ErrorKind::Corrupt if is_of_cluster(error, command) => {
+            Some("docs/guide/cluster.md says below \"What to do when\" what to do".to_owned())
+        }
         ErrorKind::Corrupt
             if command.first().is_some_and(|name| name == "check")
                 && error.cause::<DamagedSharedState>().is_none() =>
@@ -167,6 +170,12 @@ fn hint_of(error: &Error, command: &[String], resolved: &Resolved) -> Option<Str
         }
         _ => None,
     }
+}
+
+/// Whether an error is about a node of a cluster, or its log: `check` and `salvage` do not read either. A server tells its text alone.
+fn is_of_cluster(error: &Error, command: &[String]) -> bool {
+    command.first().is_some_and(|name| name == "cluster")
+        || error.to_string().starts_with("the node has stopped")
 }
 
 /// Tells of a failure, with the hint that `hint_of` has beside what the error itself suggests.

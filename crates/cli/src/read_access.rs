@@ -4,13 +4,14 @@
 //! |---|---|---|---|
 //! | has it not open | may write `lock` | any | opens it as every command does |
 //! | has it open | | mapped | reads what that process commits, and notes so |
-//! | has it open | | memory, disk | fails as `busy`, and says what helps |
+//! | has it open | | memory, disk, a cluster's | fails as `busy`, and says what helps |
 //! | | may not write `lock` | mapped | reads, and notes so |
 //! | | may not write `lock` | memory, disk | fails as `io` |
 
 use crate::context::Context;
 use crate::open::refuse_file;
 use clap::Args;
+use evergraph::path::DatabasePath;
 use evergraph::{Database, EngineKind};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_storage::io::error::{IoError, Operation};
@@ -122,6 +123,10 @@ fn without_permission(path: &Path, refused: &Error, context: &Context) -> Result
 /// The database at `path`, which another process has open, as `busy` says.
 fn beside_writer(path: &Path, busy: Error, context: &Context) -> Result<(Database, WriteRefusal)> {
     let shown = path.display().to_string();
+    if matches!(DatabasePath::of(path), Ok(DatabasePath::Node(_))) {
+        let text = format!("{busy}: by the URL of its server, such as ws://localhost");
+        return Err(Error::new(ErrorKind::Busy, text).because(busy));
+    }
     if Database::engine_at(path)? != EngineKind::Mapped {
         let text = format!(
             "{busy}. Other processes read a database meanwhile if it is served there (`evergraph serve`), or if it has the \

@@ -92,6 +92,8 @@ pub enum Bug {
     EarlierBarrierTaken,
     /// A record that the log has taken and lost is waited for, as if it could still come.
     LostRecordAwaited,
+    /// A barrier that seemed lost and comes late answers nobody.
+    LateBarrierForgotten,
     /// Rows that were given are given again.
     RowsGivenAgain,
     /// A new group is the lowest free one of all, whatever partition it belongs to.
@@ -202,6 +204,20 @@ pub enum Bug {
     AnswerUnregistered,
     /// A reader reads a partition of its own node that has not applied its snapshot.
     OwnPartitionUnapplied,
+    /// What becomes of one partition of a node closes what its readers have opened of the others.
+    OthersGivenUp,
+    /// A snapshot at the newest commit of a store does not begin though a newer one has come, and could be read.
+    NewerCommitUnseen,
+    /// A reader does not read partitions of its own node where they lie.
+    OwnViewsUnread,
+    /// A reader reads partitions of its own node though it begins at another moment than that of the node's tables.
+    OwnViewsOfOtherLog,
+    /// Pairs of an index at hand are read however many bytes they take.
+    OwnPagesUnbounded,
+    /// A scan at hand does not look at its limit.
+    OwnScanUnlooked,
+    /// Own work goes on after an error of another node.
+    OwnWorkDeaf,
     /// The horizon of a node passes its own readers.
     ReadersPassed,
     /// A reader begins below what its node has told others.
@@ -316,6 +332,10 @@ pub enum Bug {
     LossTakenForFailure,
     /// A node that has started again is chosen as it was before.
     StartedAgainChosen,
+    /// A node is avoided until that start of it joins which has told of itself, though another machine is the node by then.
+    UnjoinedStartAwaited,
+    /// A worker takes each message of a stage as it comes, however little there is to do.
+    RowsTakenOneByOne,
     /// A node that copies partitions counts as one that is there for queries.
     CopyTakenForLife,
     /// Of all that comes from a node heartbeats alone are signs of life for queries.

@@ -61,8 +61,8 @@ impl<'p> DatabasePath<'p> {
         match Self::of(path)? {
             Self::Folder(folder) => Ok(folder),
             Self::Node(_) => Err(Error::invalid(format!(
-                "{} is the graph of a cluster, by one of its nodes: it can be opened to read and write, and the directory of a \
-                 database is needed here",
+                "{} is a node of a cluster, whose graph lies on several machines: this needs the files of one database, and has no \
+                 form for a cluster yet",
                 path.display()
             ))),
         }

@@ -127,9 +127,8 @@ fn changed_count(
     stored: usize,
     timestamp: Timestamp,
 ) -> u64 {
-    let records = layer.records(keys, timestamp);
-    let difference: i64 = records.iter().map(|record| record.stamp.difference()).sum();
-    u64::try_from(stored as i64 + difference).expect("records are exact: never more deletes than edges")
+    u64::try_from(stored as i64 + layer.difference(keys, timestamp))
+        .expect("records are exact: never more deletes than edges")
 }
 
 /// One property of an edge.

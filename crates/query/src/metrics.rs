@@ -8,6 +8,7 @@
 //!   counts        traverserCount: rows; elementCount: traversers that they stand for
 //!   annotations   percentDur: of the whole; index: the one that it asked
 //!   metrics       the same of the steps within it
+//! notes     texts about the whole, if there are any: what each node of a cluster did
 //! ```
 //!
 //! Source: TinkerPop 3.8, `TraversalMetrics` as GraphSON writes it. Differs: steps are those of Evergraph's plan.
@@ -25,7 +26,9 @@ const DEPTH_MAX: usize = 50;
 pub fn of(explanation: &Explanation) -> Item {
     let lines = &explanation.lines;
     let total: f64 = lines.iter().filter(|line| line.depth == 0).map(milliseconds).sum();
-    map([("dur", Item::from(total)), ("metrics", steps(lines, 0, "", total))])
+    let notes = || Item::List(explanation.notes.iter().map(|note| Item::from(note.as_str())).collect());
+    let notes = (!explanation.notes.is_empty()).then(|| ("notes", notes()));
+    map([("dur", Item::from(total)), ("metrics", steps(lines, 0, "", total))].into_iter().chain(notes))
 }
 
 /// The steps at `depth` that `lines` begin with, which are within that with the id `around`.

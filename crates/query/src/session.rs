@@ -112,6 +112,9 @@ fn begin<'a>(
     mut context: Context<'a>,
     explanation: Explanation,
 ) -> Result<Results<'a>> {
+    if context.is_remote() {
+        builder = builder.foreseeing();
+    }
     let mut pipeline = builder.root()?;
     // The graph itself, so to speak: V() and the like begin at it.
     pipeline.push(Batch::new(Column::new(Data::Items(vec![Item::Null])), vec![0]));

@@ -142,6 +142,8 @@ fn nodes_share_a_graph_go_on_without_one_and_it_catches_up() {
     assert!(first.get("/readyz").ends_with("ready\n"));
     let again = ["cluster", "serve", "shop/node-0", "--listen", "127.0.0.1:0", "--log-level", "off"];
     folder.run(&again).failed(8, &["shop/node-0"]);
+    let query = folder.run(&["query", "cluster:shop/node-0", people]);
+    query.failed(8, &["is open in process", "by the URL of its server"]);
 
     // A power cut, for one of them.
     third.end("-KILL");

@@ -1,9 +1,11 @@
 //! Clusters as they are created: folders, who may read them, what is refused and how it is said.
 
+use crate::free_ports::free_ports;
 use crate::support::Folder;
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::time::{Duration, Instant};
 
 const NODES: [&str; 2] = ["--nodes", "db0:7400,db1:7400,db2:7400"];
 const LOG: [&str; 2] = ["--log", "http://etcd0,http://etcd1:12379"];
@@ -52,6 +54,15 @@ fn a_cluster_is_a_folder_for_each_node_that_its_owner_alone_reads() {
 }
 
 #[test]
+fn a_node_keeps_one_copy_of_a_partition_at_most() {
+    let folder = Folder::new();
+    let trial = ["cluster", "create", "trial", "--nodes", "db0:7400", LOG[0], LOG[1]];
+    let ran = folder.run(&trial).succeeded();
+    assert!(ran.out.starts_with("the cluster trial has 1 node, 64 partitions, 1 copy of each\n"), "{ran:?}");
+    assert!(ran.out.contains("no node of it may be lost"), "{ran:?}");
+}
+
+#[test]
 fn what_was_made_is_a_document_for_programs() {
     let folder = Folder::new();
     let more = create(&["shops/web", "--name", "shop", "--copies", "3", "--partitions", "8"]);
@@ -86,7 +97,8 @@ fn what_cannot_be_created_is_refused_and_leaves_nothing() {
     wrong("db0:1,db0:1", LOG[1], &["two nodes have the address db0:1"]);
     wrong("db0", LOG[1], &["\"db0\" is not the address of a node", "host:port"]);
     wrong("db0:1", "etcd0:2379", &["http://host:2379"]);
-    wrong("db0:1", "https://etcd0", &["https://etcd0:2379 needs the file of its root certificate"]);
+    let no_root = ["https://etcd0 needs the file of its root certificate", "--log-root"];
+    wrong("db0:1", "http://etcd1,https://etcd0", &no_root);
     folder.run(&["cluster", "create", "shop", LOG[0], LOG[1]]).failed(2, &["--nodes"]);
     folder.run(&["cluster", "create", "shop", NODES[0], NODES[1]]).failed(2, &["--log"]);
     assert!(!folder.path("shop").exists());
@@ -110,6 +122,9 @@ fn a_node_gets_another_certificate_and_keeps_what_else_it_has() {
     assert_eq!(changed, ["node.key", "node.pem"]);
     assert_eq!(mode(&folder, "shop/node-1/node.key"), 0o600);
     folder.run(&["cluster", "renew", "shop/node-0", "shop/node-1"]).failed(3, &["ca.key"]);
+    run(&folder, &["other"]).succeeded();
+    let stranger = folder.run(&["cluster", "renew", "other", "shop/node-1"]);
+    stranger.failed(2, &["for shop/node-1 by other/ca.key", "not signed by the cluster's CA"]);
 }
 
 #[test]
@@ -120,10 +135,11 @@ fn what_is_no_node_is_not_served_and_has_no_status() {
     serve("none").failed(3, &["none"]);
     serve("social.eg").failed(3, &["social.eg", "cluster.toml"]);
     for name in ["none", "social.eg"] {
-        folder.run(&["cluster", "status", name]).failed(3, &[name, "evergraph cluster serve"]);
+        folder.run(&["cluster", "status", name]).failed(3, &[name, "cluster.toml"]);
     }
     folder.run(&["cluster", "status", "social.eg", "--tls-root", "a.pem"]).failed(2, &["--tls-root"]);
     run(&folder, &["shop"]).succeeded();
+    folder.run(&["cluster", "status", "shop/node-0"]).failed(3, &["evergraph cluster serve shop/node-0"]);
     let public = ["cluster", "serve", "shop/node-0", "--listen", "0.0.0.0:8182"];
     folder.run(&public).failed(2, &["other machines"]);
     folder
@@ -138,4 +154,23 @@ fn what_is_no_node_is_not_served_and_has_no_status() {
     let served = folder.serve(&["social.eg"]);
     let no_node = folder.run(&["cluster", "status", &served.url()]);
     no_node.failed(3, &["\"social\" is no node of a cluster"]);
+}
+
+/// It waits for its log for half a minute, and a command that opens a node has nothing else to end it by.
+#[test]
+fn a_command_that_waits_for_the_log_of_a_node_ends_when_it_is_asked_to() {
+    let folder = Folder::new();
+    let [node, log] = free_ports(2)[..] else { panic!("two ports") };
+    let (node, log) = (format!("127.0.0.1:{node}"), format!("http://127.0.0.1:{log}"));
+    folder.run(&["cluster", "create", "shop", "--nodes", &node, "--log", &log]).succeeded();
+    let began = Instant::now();
+    let query = ["query", "cluster:shop/node-0", "g.V().count()"];
+    folder.interrupted(&query, Duration::from_secs(2)).failed(130, &["cancelled"]);
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    let damaged = folder.path("shop/node-0/node_state");
+    fs::write(damaged, "nothing of a node").unwrap();
+    let serve = ["cluster", "serve", "shop/node-0", "--listen", "127.0.0.1:0", "--log-level", "off"];
+    let ran = folder.run(&serve);
+    assert!(!ran.err.contains("salvage"), "no command for a database helps: {ran:?}");
+    ran.failed(5, &["node_state is corrupt", "docs/guide/cluster.md"]);
 }

@@ -9,6 +9,8 @@ mod broken_input;
 #[cfg(feature = "cluster")]
 mod cluster_drivers;
 #[cfg(feature = "cluster")]
+mod cluster_guide;
+#[cfg(feature = "cluster")]
 mod cluster_nodes;
 #[cfg(feature = "cluster")]
 mod clusters;

@@ -174,12 +174,6 @@ impl<P: PartitionStore> Applier<P> {
         self.partitions.remove(&partition).map(|kept| kept.store)
     }
 
-    /// How often a partition was kept or given up: if this is what it was, so are the stores.
-    #[must_use]
-    pub fn changes(&self) -> u64 {
-        self.changes
-    }
-
     /// What follows from the log.
     #[must_use]
     pub fn state(&self) -> &ReplicatedState {
@@ -215,10 +209,10 @@ impl<P: PartitionStore> Applier<P> {
 
     /// The stores that have installed what concerns them of everything that the node has applied, and nothing more, ascending.
     /// What such a store has published may end earlier, at its newest commit: [`Applier::proved`] says to it that nothing
-    /// follows.
-    pub fn complete(&self) -> impl Iterator<Item = (PartitionId, &P)> {
+    /// follows. The number of each is another one once its partition is kept anew, with another store.
+    pub(super) fn complete(&self) -> impl Iterator<Item = (PartitionId, u64, &P)> {
         let complete = self.partitions.iter().filter(|(_, kept)| kept.is_complete());
-        complete.map(|(partition, kept)| (*partition, &kept.store))
+        complete.map(|(partition, kept)| (*partition, kept.kept_by, &kept.store))
     }
 
     /// How each partition is that is kept, ascending.

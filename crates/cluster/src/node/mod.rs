@@ -28,7 +28,7 @@
 //! - [`answering`]: questions of others, from when they come until their answers go
 //! - [`answer_workers`]: the threads that answer them
 //! - [`shared_tables`]: what follows from the log, for whoever reads or coordinates on this node
-//! - [`own_partitions`]: the partitions of this node, for readers in threads of their own; `snapshot_partitions`,
+//! - [`own_partitions`]: the partitions of this node, for readers in threads of their own; [`snapshot_partitions`],
 //!   `opened_partitions`: those of one snapshot
 //! - [`peer_loop`]: the network, as one thread of a node drives it
 //! - [`node_thread`]: the thread that owns a node, and how others reach it
@@ -69,6 +69,6 @@ pub mod record_counts;
 pub mod replicated_state;
 pub mod seen_file;
 pub mod shared_tables;
-mod snapshot_partitions;
+pub mod snapshot_partitions;
 pub mod store_partition;
 pub mod store_steps;

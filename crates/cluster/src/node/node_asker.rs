@@ -3,7 +3,7 @@
 //! ```text
 //! reader ── messages ──> call ──> thread of the node ──> asks, one a message; one frame a node
 //!    ├── meanwhile does its own work, and answers messages about partitions of its node; what it cannot goes to that thread, too
-//!    └── waits <── answers, or the first error ────────────┘        an error: the others are forgotten
+//!    └── waits <── answers, or the first error ────────────┘        an error: the others are forgotten, and own work ends
 //! ```
 //!
 //! It waits no longer than the limit of the reader's thread lasts ([`evergraph_graph::wait_limit`]): the deadline and the
@@ -97,7 +97,7 @@ impl<N: AskingNode> NodeAsker<N> {
     /// it reads the log that they are of. `clock` measures its patience.
     #[must_use]
     pub fn beside(mut self, partitions: OwnPartitions, moment: &TablesMoment, clock: Arc<dyn Clock>) -> Self {
-        if moment.seen() == self.reader.at() {
+        if moment.seen() == self.reader.at() || planted(Bug::OwnViewsOfOtherLog) {
             let (at, count) = (self.reader.at().position, moment.partitions());
             self.opened = Some(SnapshotPartitions::new(partitions.clone(), at, count));
             self.own = Some(OwnCopies { partitions, clock });
@@ -125,7 +125,7 @@ impl<N: AskingNode> PartitionAsker for NodeAsker<N> {
     }
 
     fn own_view(&self, partition: PartitionId) -> Option<Arc<dyn PartitionView>> {
-        self.opened.as_ref()?.view(partition)
+        self.opened.as_ref().filter(|_| !planted(Bug::OwnViewsUnread))?.view(partition)
     }
 
     fn ask_beside(
@@ -134,7 +134,7 @@ impl<N: AskingNode> PartitionAsker for NodeAsker<N> {
         own_work: OwnWork<'_>,
     ) -> Result<Vec<Vec<u8>>> {
         if messages.is_empty() {
-            return own_work().map(|()| Vec::new());
+            return own_work(&|| Ok(())).map(|()| Vec::new());
         }
         let limit = WaitLimit::of_thread();
         limit.check()?;
@@ -152,8 +152,8 @@ impl<N: AskingNode> PartitionAsker for NodeAsker<N> {
         let patience = limit.patience(self.patience);
         // Other nodes work meanwhile.
         let asked = self.ask_node(&answers, others, patience).and_then(|()| {
-            own_work()?;
-            let left = self.answer_own(own, &limit)?;
+            own_work(&|| answers.check())?;
+            let left = self.answer_own(own, &limit, &answers)?;
             self.ask_node(&answers, left, patience)
         });
         asked.and_then(|()| answers.wait(&limit)).inspect_err(|_| {
@@ -196,16 +196,18 @@ impl<N: AskingNode> NodeAsker<N> {
     /// [`AnswerWorkers`](crate::node::answer_workers::AnswerWorkers).
     ///
     /// # Errors
-    /// `cancelled` if the limit has ended; `busy` with the patience of the reader.
+    /// `cancelled` if the limit has ended; that of another message.
     fn answer_own(
         &self,
         messages: Vec<(Arc<dyn PartitionReader>, OpenMessage)>,
         limit: &WaitLimit,
+        answers: &Answers,
     ) -> Result<Vec<OpenMessage>> {
         let Some(OwnCopies { clock, .. }) = &self.own else { return Ok(Vec::new()) };
         let (at, ends_at) = (self.reader.at().position, clock.now().saturating_add(self.patience));
         let check_time = || {
             limit.check()?;
+            answers.check()?;
             match clock.now() < ends_at {
                 true => Ok(()),
                 false => Err(Error::new(ErrorKind::Cancelled, "the reader waits no longer")),
@@ -215,10 +217,14 @@ impl<N: AskingNode> NodeAsker<N> {
         for (reader, message) in messages {
             // What unwinds was this message's alone: it only reads.
             let answer = AssertUnwindSafe(|| reader.answer(at, &message.asked, &check_time));
-            match catch_unwind(answer) {
+            let answered = catch_unwind(answer);
+            if !matches!(answered, Ok(Ok(_))) {
+                limit.check()?;
+                answers.check()?;
+            }
+            match answered {
                 Ok(Ok(answered)) => message.missing.tell(Ok(answered)),
                 Ok(Err(error)) if error.kind() == ErrorKind::Cancelled => {
-                    limit.check()?;
                     let reason = Some(RefusalReason::TooLate);
                     message.missing.tell(read(message.partition, AskOutcome::NotAnswered { reason }));
                 }
@@ -241,6 +247,19 @@ impl Answers {
         let mut state = self.state.lock();
         state.failure.get_or_insert(error);
         self.news.notify_one();
+    }
+
+    /// Fails once something has failed, as the wait does then.
+    ///
+    /// # Errors
+    /// The same.
+    fn check(&self) -> Result<()> {
+        match &self.state.lock().failure {
+            Some(failure) if !planted(Bug::OwnWorkDeaf) => {
+                Err(Error::new(failure.kind(), failure.to_string()))
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Something was asked; whether somebody still waits for it.

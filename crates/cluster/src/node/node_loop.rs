@@ -451,7 +451,8 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
         }
     }
 
-    /// Whether the log has taken an own record long ago, and has lost it: everything at hand was read, and it did not come.
+    /// Whether the log has taken an own record long ago, and seems to have lost it: everything at hand was read, and it did not come. It
+    /// may only be late.
     fn is_lost(&self, (record, appended_at): (RecordId, Duration), now: Duration) -> bool {
         now >= appended_at + REPEAT_AFTER
             && !self.is_behind()
@@ -558,7 +559,7 @@ impl<P: PartitionStore, L: SharedLog> NodeLoop<P, L> {
             self.owes_barrier = self.push(RecordBody::Barrier, now).is_err();
         }
         if self.ends.under_way().is_some_and(|barrier| self.is_lost(barrier, now)) {
-            self.ends.is_lost();
+            self.ends.seems_lost();
         }
         if self.ends.needs_barrier()
             && let Ok(barrier) = self.push(RecordBody::Barrier, now)

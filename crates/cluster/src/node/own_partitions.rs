@@ -17,8 +17,8 @@
 //! - *It is the same log.* Readers come with a moment of this node's tables, which follow from the messages that it has applied.
 //!
 //! What a reader began to read stays readable when the partition is given up, fails or is closed meanwhile, as with
-//! [`crate::node::answer_workers`]. Between two reads a snapshot keeps stores open only as long as the set of partitions stays the
-//! same and the horizon has not passed it: a forgotten snapshot holds no memory (`snapshot_partitions`).
+//! [`crate::node::answer_workers`]. Between two reads a snapshot keeps a store open only as long as the partition is published with
+//! it and the horizon has not passed the snapshot: a forgotten one holds no memory ([`crate::node::snapshot_partitions`]).
 
 use crate::log_position::LogPosition;
 use crate::node::apply::Applier;
@@ -29,16 +29,17 @@ use crate::planted::{Bug, planted};
 use crate::remote::partition_view::PartitionView;
 use crate::remote::question::CONTENT_BYTES_MAX;
 use crate::remote::view_answering::answer_view;
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::PartitionId;
 use evergraph_graph::partition::OwnGroups;
+use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::view::GraphView;
 use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::snapshot::handle::Snapshot;
 use evergraph_storage::snapshot::index_entries::CheckTime;
 use evergraph_storage::store::Store;
 use evergraph_storage::sync::Mutex;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -78,8 +79,33 @@ struct StoreReader<E: DurableEngine> {
 
 impl<E: DurableEngine> StoreReader<E> {
     fn snapshot_at(&self, at: LogPosition) -> Result<Snapshot<E>> {
-        // Between its newest commit and `at` nothing concerns it.
-        self.store.snapshot_at(self.store.timeline().published().min(at.end()))
+        let published = || self.store.timeline().published();
+        begin_within(at.end(), published, |timestamp| self.store.snapshot_at(timestamp))
+    }
+}
+
+/// Begins at `at`, or at the newest commit that a store has published: between the two nothing concerns it.
+///
+/// # Errors
+/// Those of `begin`.
+fn begin_within<T>(
+    at: Timestamp,
+    published: impl Fn() -> Timestamp,
+    begin: impl Fn(Timestamp) -> Result<T>,
+) -> Result<T> {
+    let mut newest = published();
+    loop {
+        let begun = begin(newest.min(at));
+        let is_gone = matches!(&begun, Err(error) if error.kind() == ErrorKind::Conflict);
+        if !is_gone || newest >= at || planted(Bug::NewerCommitUnseen) {
+            return begun;
+        }
+        // Something newer may have been published since: then the horizon counts that lies behind the commit before.
+        let now = published();
+        if now <= newest {
+            return begun;
+        }
+        newest = now;
     }
 }
 
@@ -126,7 +152,7 @@ pub(super) struct OpenedKey {
 struct OwnState {
     /// Those of `readers` have everything that concerns them up to this message.
     through: LogPosition,
-    readers: Arc<BTreeMap<PartitionId, Arc<dyn PartitionReader>>>,
+    readers: BTreeMap<PartitionId, Arc<dyn PartitionReader>>,
     /// Snapshots at older messages open nothing any more.
     horizon: LogPosition,
     /// What snapshots have opened of these partitions.
@@ -136,8 +162,8 @@ struct OwnState {
 }
 
 impl OwnPartitions {
-    /// Registers what a snapshot at the message at `at` opens: it is closed when other partitions are published, or the horizon
-    /// passes it. `None` if it has passed already.
+    /// Registers what a snapshot at the message at `at` opens: each partition is given up when it is published otherwise, and all
+    /// are closed when the horizon passes the snapshot. `None` if it has passed already.
     pub(super) fn register(&self, at: LogPosition, opened: &Arc<OpenedPartitions>) -> Option<OpenedKey> {
         let mut state = self.shared.lock();
         if at < state.horizon {
@@ -160,25 +186,42 @@ impl OwnPartitions {
     /// something.
     #[must_use]
     pub fn reader(&self, partition: PartitionId, at: LogPosition) -> Option<Arc<dyn PartitionReader>> {
+        self.shared.lock().reader(partition, at)
+    }
+
+    /// The same for a snapshot that keeps it open; `None` also if the horizon has passed that.
+    pub(super) fn reader_to_keep(
+        &self,
+        partition: PartitionId,
+        key: OpenedKey,
+    ) -> Option<Arc<dyn PartitionReader>> {
         let state = self.shared.lock();
-        let has_all = at <= state.through || planted(Bug::OwnPartitionUnapplied);
-        state.readers.get(&partition).filter(|_| has_all).map(Arc::clone)
+        if !state.opened.contains_key(&key) {
+            return None;
+        }
+        state.reader(partition, key.at)
+    }
+}
+
+impl OwnState {
+    fn reader(&self, partition: PartitionId, at: LogPosition) -> Option<Arc<dyn PartitionReader>> {
+        let has_all = at <= self.through || planted(Bug::OwnPartitionUnapplied);
+        self.readers.get(&partition).filter(|_| has_all).map(Arc::clone)
     }
 }
 
 /// Publishes the partitions of a node. Dropped, it publishes that there are none.
 pub(super) struct OwnPublisher {
     own: OwnPartitions,
-    /// What was published: after so many changes of what is kept, these partitions.
-    changes: u64,
-    complete: Vec<PartitionId>,
+    /// What was published, as [`Applier::complete`] numbers it.
+    complete: BTreeSet<(PartitionId, u64)>,
 }
 
 impl OwnPublisher {
     /// Without partitions.
     pub(super) fn new() -> Self {
         let own = OwnPartitions { shared: Arc::default() };
-        Self { own, changes: 0, complete: Vec::new() }
+        Self { own, complete: BTreeSet::new() }
     }
 
     /// What the other threads of the node read.
@@ -191,16 +234,14 @@ impl OwnPublisher {
     /// Cost: that of a look at each partition, unless others are kept or complete than before.
     pub(super) fn publish<P: PartitionStore + ReadableStore>(&mut self, applier: &Applier<P>) {
         let through = applier.state().seen().position;
-        let is_same = self.changes == applier.changes()
-            && applier.complete().map(|(partition, _)| partition).eq(self.complete.iter().copied());
-        if is_same {
+        let complete = || applier.complete().map(|(partition, kept_by, _)| (partition, kept_by));
+        if complete().eq(self.complete.iter().copied()) {
             self.own.shared.lock().through = through;
             return;
         }
-        self.changes = applier.changes();
-        self.complete = applier.complete().map(|(partition, _)| partition).collect();
-        let readers = applier.complete().filter_map(|(partition, store)| Some((partition, store.reader()?)));
-        self.replace(through, Arc::new(readers.collect()));
+        let readers =
+            applier.complete().filter_map(|(partition, _, store)| Some((partition, store.reader()?)));
+        self.replace(through, complete().collect(), readers.collect());
     }
 
     /// The horizon has risen: snapshots before it give up what they have opened.
@@ -215,21 +256,35 @@ impl OwnPublisher {
         passed.values().for_each(|opened| opened.close());
     }
 
-    fn replace(&self, through: LogPosition, readers: Arc<BTreeMap<PartitionId, Arc<dyn PartitionReader>>>) {
+    /// Publishes others, which are numbered so. Those that are no longer, or not as they were, are given up, and no others.
+    fn replace(
+        &mut self,
+        through: LogPosition,
+        complete: BTreeSet<(PartitionId, u64)>,
+        readers: BTreeMap<PartitionId, Arc<dyn PartitionReader>>,
+    ) {
         let (before, opened) = {
             let mut state = self.own.shared.lock();
             state.through = through;
-            (std::mem::replace(&mut state.readers, readers), std::mem::take(&mut state.opened))
+            let before = std::mem::replace(&mut state.readers, readers);
+            (before, state.opened.values().map(Arc::clone).collect::<Vec<_>>())
         };
         // Behind the lock: stores may go with them.
         drop(before);
-        opened.values().for_each(|opened| opened.close());
+        let before = std::mem::replace(&mut self.complete, complete);
+        let changed: Vec<_> = match planted(Bug::OthersGivenUp) {
+            true => before.union(&self.complete).collect(),
+            false => before.symmetric_difference(&self.complete).collect(),
+        };
+        for opened in opened {
+            changed.iter().for_each(|(partition, _)| opened.give_up(*partition));
+        }
     }
 }
 
 impl Drop for OwnPublisher {
     fn drop(&mut self) {
-        self.replace(LogPosition::default(), Arc::default());
+        self.replace(LogPosition::default(), BTreeSet::new(), BTreeMap::new());
     }
 }
 
@@ -252,7 +307,7 @@ impl OwnPartitions {
         through: LogPosition,
         readers: impl IntoIterator<Item = (PartitionId, Arc<dyn PartitionReader>)>,
     ) -> Self {
-        let readers = Arc::new(readers.into_iter().collect());
+        let readers = readers.into_iter().collect();
         Self { shared: Arc::new(Mutex::new(OwnState { through, readers, ..OwnState::default() })) }
     }
 }
@@ -261,9 +316,10 @@ impl OwnPartitions {
 impl OwnPublisher {
     /// Of what is published already.
     pub(super) fn of(own: OwnPartitions) -> Self {
-        Self { own, changes: 0, complete: Vec::new() }
+        let complete = own.shared.lock().readers.keys().map(|partition| (*partition, 0)).collect();
+        Self { own, complete }
     }
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

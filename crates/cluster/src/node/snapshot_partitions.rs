@@ -1,7 +1,7 @@
 //! Snapshot partitions: what one snapshot reads of the partitions of its node, each opened by its first read.
 //!
 //! A store that is open shows the same for as long as that: see [`crate::node::own_partitions`]. What cannot be opened, or was
-//! closed ([`crate::node::opened_partitions`]), reads by messages, which find whoever can answer then, or say why nobody can.
+//! closed (`opened_partitions`), reads by messages, which find whoever can answer then, or say why nobody can.
 
 use crate::log_position::LogPosition;
 use crate::node::opened_partitions::OpenedPartitions;
@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 ///
 /// # Concurrency
 /// Any thread reads.
-pub(super) struct SnapshotPartitions {
+pub struct SnapshotPartitions {
     partitions: OwnPartitions,
     at: LogPosition,
     count: PartitionCount,
@@ -32,22 +32,24 @@ struct RegisteredPartitions {
 
 impl SnapshotPartitions {
     /// Nothing is open yet. Of a graph with `count` partitions; the snapshot shows the log through the message at `at`.
-    pub(super) fn new(partitions: OwnPartitions, at: LogPosition, count: PartitionCount) -> Self {
+    #[must_use]
+    pub fn new(partitions: OwnPartitions, at: LogPosition, count: PartitionCount) -> Self {
         Self { partitions, at, count, registered: OnceLock::new() }
     }
 
     /// A partition, if it can be read here.
     ///
     /// Cost: a lock that only readers of the same snapshot and partition share; the first time a snapshot of the store.
-    pub(super) fn view(&self, partition: PartitionId) -> Option<Arc<dyn PartitionView>> {
+    #[must_use]
+    pub fn view(&self, partition: PartitionId) -> Option<Arc<dyn PartitionView>> {
         let registered = self.registered.get_or_init(|| {
             let opened = Arc::new(OpenedPartitions::new(self.count));
             let key = self.partitions.register(self.at, &opened);
             RegisteredPartitions { opened, key }
         });
-        registered.key?;
+        let key = registered.key?;
         registered.opened.view(partition, || {
-            let reader = self.partitions.reader(partition, self.at)?;
+            let reader = self.partitions.reader_to_keep(partition, key)?;
             reader.open_partition_view(self.at).ok().map(Arc::from)
         })
     }

@@ -32,6 +32,9 @@ pub trait ItemQuestion {
 
     /// The question about some of the items, which ascend.
     fn question(&self, items: Vec<Self::Item>) -> ViewQuestion;
+
+    /// The items of another question, which ascend, if its answer says of them what this one's would.
+    fn items_of<'q>(&self, question: &'q ViewQuestion) -> Option<&'q [Self::Item]>;
 }
 
 /// A question whose answers say one thing of each item.
@@ -73,6 +76,13 @@ impl ItemQuestion for FactsRead {
     fn question(&self, groups: Vec<GroupId>) -> ViewQuestion {
         ViewQuestion::Groups { groups }
     }
+
+    fn items_of<'q>(&self, question: &'q ViewQuestion) -> Option<&'q [GroupId]> {
+        match question {
+            ViewQuestion::Groups { groups } => Some(groups),
+            _ => None,
+        }
+    }
 }
 
 impl ItemRead for FactsRead {
@@ -108,6 +118,13 @@ impl ItemQuestion for LabelsRead {
     fn question(&self, vertices: Vec<VertexId>) -> ViewQuestion {
         ViewQuestion::Labels { vertices }
     }
+
+    fn items_of<'q>(&self, question: &'q ViewQuestion) -> Option<&'q [VertexId]> {
+        match question {
+            ViewQuestion::Labels { vertices } => Some(vertices),
+            _ => None,
+        }
+    }
 }
 
 impl ItemRead for LabelsRead {
@@ -142,6 +159,13 @@ impl ItemQuestion for VertexValuesRead {
 
     fn question(&self, vertices: Vec<VertexId>) -> ViewQuestion {
         ViewQuestion::VertexValues { vertices, key: self.0 }
+    }
+
+    fn items_of<'q>(&self, question: &'q ViewQuestion) -> Option<&'q [VertexId]> {
+        match question {
+            ViewQuestion::VertexValues { vertices, key } if *key == self.0 => Some(vertices),
+            _ => None,
+        }
     }
 }
 
@@ -180,6 +204,13 @@ impl ItemQuestion for VertexMapsRead {
     fn question(&self, vertices: Vec<VertexId>) -> ViewQuestion {
         ViewQuestion::VertexMaps { vertices, after: None }
     }
+
+    fn items_of<'q>(&self, question: &'q ViewQuestion) -> Option<&'q [VertexId]> {
+        match question {
+            ViewQuestion::VertexMaps { vertices, after: None } => Some(vertices),
+            _ => None,
+        }
+    }
 }
 
 /// Beginnings of lists.
@@ -209,6 +240,18 @@ impl ItemQuestion for ListsRead {
         let Self { edge_type, side, limit } = *self;
         ViewQuestion::Lists { vertices, edge_type, side, after: None, limit }
     }
+
+    /// A shorter beginning is not enough, as above.
+    fn items_of<'q>(&self, question: &'q ViewQuestion) -> Option<&'q [VertexId]> {
+        match question {
+            ViewQuestion::Lists { vertices, edge_type, side, after: None, limit }
+                if (*edge_type, *side) == (self.edge_type, self.side) && *limit >= self.limit =>
+            {
+                Some(vertices)
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Numbers of edges.
@@ -232,6 +275,18 @@ impl ItemQuestion for DegreesRead {
 
     fn question(&self, vertices: Vec<VertexId>) -> ViewQuestion {
         ViewQuestion::Degrees { vertices, edge_type: self.edge_type, side: self.side }
+    }
+
+    fn items_of<'q>(&self, question: &'q ViewQuestion) -> Option<&'q [VertexId]> {
+        match question {
+            ViewQuestion::Degrees { vertices, edge_type, side }
+                if (*edge_type, *side) == (self.edge_type, self.side) =>
+            {
+                Some(vertices)
+            }
+            ViewQuestion::DegreesByType { vertices, side } if *side == self.side => Some(vertices),
+            _ => None,
+        }
     }
 }
 
@@ -273,6 +328,13 @@ impl ItemQuestion for DegreesByTypeRead {
     fn question(&self, vertices: Vec<VertexId>) -> ViewQuestion {
         ViewQuestion::DegreesByType { vertices, side: self.0 }
     }
+
+    fn items_of<'q>(&self, question: &'q ViewQuestion) -> Option<&'q [VertexId]> {
+        match question {
+            ViewQuestion::DegreesByType { vertices, side } if *side == self.0 => Some(vertices),
+            _ => None,
+        }
+    }
 }
 
 /// Whether edges are there.
@@ -291,6 +353,13 @@ impl ItemQuestion for EdgesRead {
 
     fn question(&self, edges: Vec<EdgeId>) -> ViewQuestion {
         ViewQuestion::Edges { edges }
+    }
+
+    fn items_of<'q>(&self, question: &'q ViewQuestion) -> Option<&'q [EdgeId]> {
+        match question {
+            ViewQuestion::Edges { edges } => Some(edges),
+            _ => None,
+        }
     }
 }
 
@@ -327,6 +396,13 @@ impl ItemQuestion for CountsRead {
     fn question(&self, pairs: Vec<Self::Item>) -> ViewQuestion {
         ViewQuestion::CountsBetween { pairs, edge_type: self.0 }
     }
+
+    fn items_of<'q>(&self, question: &'q ViewQuestion) -> Option<&'q [Self::Item]> {
+        match question {
+            ViewQuestion::CountsBetween { pairs, edge_type } if *edge_type == self.0 => Some(pairs),
+            _ => None,
+        }
+    }
 }
 
 impl ItemRead for CountsRead {
@@ -361,6 +437,13 @@ impl ItemQuestion for EdgeValuesRead {
 
     fn question(&self, edges: Vec<EdgeId>) -> ViewQuestion {
         ViewQuestion::EdgeValues { edges, key: self.0 }
+    }
+
+    fn items_of<'q>(&self, question: &'q ViewQuestion) -> Option<&'q [EdgeId]> {
+        match question {
+            ViewQuestion::EdgeValues { edges, key } if *key == self.0 => Some(edges),
+            _ => None,
+        }
     }
 }
 
@@ -398,5 +481,12 @@ impl ItemQuestion for EdgeMapsRead {
 
     fn question(&self, edges: Vec<EdgeId>) -> ViewQuestion {
         ViewQuestion::EdgeMaps { edges, after: None }
+    }
+
+    fn items_of<'q>(&self, question: &'q ViewQuestion) -> Option<&'q [EdgeId]> {
+        match question {
+            ViewQuestion::EdgeMaps { edges, after: None } => Some(edges),
+            _ => None,
+        }
     }
 }

@@ -20,7 +20,8 @@
 //!
 //! - [`view_question`], [`view_answer`]: what is asked and answered, as bytes; [`item_form`]: ids and values in them
 //! - [`answer_writer`]: as many answers as have room
-//! - [`view_answering`]: answers from a snapshot of one partition; [`short_questions`]: which of them look at the clock early
+//! - [`view_answering`]: answers from a snapshot of one partition; `index_pages`: of an index, as much as has room;
+//!   [`short_questions`]: which of them look at the clock early
 //! - [`view_asking`]: messages until everything is answered
 //! - [`partition_view`], [`own_reads`]: what the reader's node keeps, without messages
 //! - [`item_reads`]: what is read of many items; [`entry_merge`]: what several indexes find
@@ -28,16 +29,18 @@
 //! - [`kept_answers`], [`charged_answers`], [`remote_snapshot`]: what a snapshot was told, the memory for it, and what it is going
 //!   to be asked
 //! - [`refused_snapshot`]: one that could not begin
-//! - [`announcement`], [`value_pages`]: what a reader announces
+//! - [`announcement`], [`announced_questions`], [`value_pages`]: what a reader announces
 //! - [`remote_view`]: all of it as the view of an engine
 
 pub mod admission;
+pub mod announced_questions;
 pub mod announcement;
 pub mod answer_writer;
 pub mod asking;
 pub mod charged_answers;
 pub mod entry_merge;
 pub mod group_scan;
+mod index_pages;
 pub mod item_form;
 pub mod item_reads;
 pub mod kept_answers;

@@ -8,10 +8,12 @@
 //! It shows what the answers of [`view_answering`](crate::remote::view_answering) show, item by item. Whoever reads it asks about
 //! groups of its partition alone: others look as if they were nowhere.
 
+use crate::planted::{Bug, planted};
+use crate::remote::index_pages::{PageEnd, of_kind, take_pairs};
 use crate::remote::item_form::ListEntry;
 use crate::remote::view_answer::{AnswerPage, GroupFacts, ViewAnswer};
 use crate::remote::view_answering::{
-    bound_of_kind, of_kind, read_counts, read_degrees, read_edges, read_facts, read_labels, sizes_of_indexes,
+    read_counts, read_degrees, read_edges, read_facts, read_labels, sizes_of_indexes,
 };
 use crate::remote::view_question::ViewQuestion;
 use evergraph_graph::column::ValueSink;
@@ -118,12 +120,18 @@ pub trait PartitionView: Send + Sync {
     /// As the trait.
     fn edge_property_map(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>>;
 
-    /// The answer to a question about an index; `None` for other questions. `check_time` fails when the reader does not wait any
-    /// more, for a scan where there is no index yet.
+    /// The answer to a question about an index; `None` for other questions. Of pairs, whose values may be long, it has as many as
+    /// take `bytes_max` bytes, and at least one. `check_time` fails when the reader does not wait any more, for a scan where there
+    /// is no index yet.
     ///
     /// # Errors
     /// What `check_time` says; as the trait.
-    fn of_index(&self, question: &ViewQuestion, check_time: CheckTime<'_>) -> Result<Option<ViewAnswer>>;
+    fn of_index(
+        &self,
+        question: &ViewQuestion,
+        bytes_max: usize,
+        check_time: CheckTime<'_>,
+    ) -> Result<Option<ViewAnswer>>;
 }
 
 impl<E: Engine> PartitionView for Snapshot<E> {
@@ -186,7 +194,12 @@ impl<E: Engine> PartitionView for Snapshot<E> {
         self.view().edge_property_map(edge)
     }
 
-    fn of_index(&self, question: &ViewQuestion, check_time: CheckTime<'_>) -> Result<Option<ViewAnswer>> {
+    fn of_index(
+        &self,
+        question: &ViewQuestion,
+        bytes_max: usize,
+        check_time: CheckTime<'_>,
+    ) -> Result<Option<ViewAnswer>> {
         Ok(Some(match question {
             ViewQuestion::ItemsOfValue { index, value, after, limit } => {
                 let found = match index.owner {
@@ -202,8 +215,10 @@ impl<E: Engine> PartitionView for Snapshot<E> {
             ViewQuestion::PairsBetween { index, after, until, descending, limit } => {
                 let (places, how) = ((after, until), (*descending, *limit));
                 let found = match index.owner {
-                    Owner::Label(_) => pairs::<E, VertexId>(self, *index, places, how, check_time),
-                    Owner::EdgeType(_) => pairs::<E, EdgeId>(self, *index, places, how, check_time),
+                    Owner::Label(_) => pairs::<E, VertexId>(self, *index, places, how, bytes_max, check_time),
+                    Owner::EdgeType(_) => {
+                        pairs::<E, EdgeId>(self, *index, places, how, bytes_max, check_time)
+                    }
                 };
                 ViewAnswer::Pairs(found?)
             }
@@ -230,14 +245,19 @@ fn items<E: Engine, I: Indexed>(
 fn pairs<E: Engine, I: Indexed>(
     snapshot: &Snapshot<E>,
     index: IndexId,
-    (after, until): (&EntryBound<ItemId>, &EntryBound<ItemId>),
-    (descending, limit): (bool, u32),
+    places: (&EntryBound<ItemId>, &EntryBound<ItemId>),
+    how: (bool, u32),
+    bytes_max: usize,
     check_time: CheckTime<'_>,
 ) -> Result<AnswerPage<(Value, ItemId)>> {
-    let (after, until, limit) = (bound_of_kind::<I>(after)?, bound_of_kind::<I>(until)?, limit as usize);
-    let mut found = Vec::new();
-    snapshot.pairs_between(index, (&after, &until), descending, limit, check_time, &mut found)?;
-    let is_last = found.len() < limit;
-    let entries = found.into_iter().map(|(value, item)| (value, item.item_id())).collect();
-    Ok(AnswerPage { entries, is_last })
+    let (mut entries, mut bytes) = (Vec::new(), 0);
+    let end = take_pairs::<E, I>(snapshot, index, places, how, check_time, |value, item| {
+        bytes += size_of::<(Value, ItemId)>() + value.heap_bytes();
+        let has_room = bytes <= bytes_max || entries.is_empty() || planted(Bug::OwnPagesUnbounded);
+        if has_room {
+            entries.push((value, item));
+        }
+        Ok(has_room)
+    })?;
+    Ok(AnswerPage { entries, is_last: end == PageEnd::Last })
 }

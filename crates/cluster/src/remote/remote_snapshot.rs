@@ -11,9 +11,11 @@
 //!
 //! A reader reads item by item where it must, and says beforehand what it is going to read
 //! ([`View::ahead`](evergraph_storage::view::View::ahead)). Nothing is asked then: the first read that is not known asks for
-//! what was announced since, so that a batch takes a message a partition, and not one an item. What has no room in the answers
-//! is asked for when it is read, with what follows: so nobody fetches more at once than one answer of each partition.
+//! what was announced since, and for itself in the same messages, so that a batch takes a message a partition, and not one an item.
+//! What has no room in the answers is asked for when it is read, with what follows: so nobody fetches more at once than one answer of
+//! each partition.
 
+use crate::remote::announced_questions::AnnouncedQuestions;
 use crate::remote::charged_answers::ChargedAnswers;
 use crate::remote::group_scan::{GroupScans, LabelledGroups};
 use crate::remote::item_reads::{FactsRead, ItemQuestion, ItemRead};
@@ -34,16 +36,13 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::travel::Travels;
 use evergraph_graph::value::Value;
 use evergraph_storage::memory_budget::MemoryBudget;
+use evergraph_storage::snapshot::index_entries::CheckTime;
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::view::{GroupBits, IndexSize};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-/// Items that may be announced and not asked about yet; of more, the first ones are asked about together.
-const ANNOUNCED_ITEMS_MAX: usize = 1 << 16;
-/// Questions that may be announced and not asked yet.
-const ANNOUNCED_QUESTIONS_MAX: usize = 1 << 11;
 /// Answers about so few items at once are kept, announced or not.
 const KEPT_ITEMS_MAX: usize = 64;
 /// Items of a value that each partition is asked for, of many values.
@@ -96,34 +95,6 @@ pub struct RemoteSnapshot {
     announced: Mutex<AnnouncedQuestions>,
     announced_values: Mutex<AnnouncedValues>,
     scans: Mutex<GroupScans>,
-}
-
-/// What is going to be read.
-#[derive(Default)]
-struct AnnouncedQuestions {
-    questions: Vec<(PartitionId, ViewQuestion)>,
-    items: usize,
-}
-
-impl AnnouncedQuestions {
-    /// Puts back what was not asked, or not answered, before what was announced meanwhile.
-    fn put_back(&mut self, rest: Vec<(PartitionId, ViewQuestion)>) {
-        let since = std::mem::replace(&mut self.questions, rest);
-        self.questions.extend(since);
-        self.questions.truncate(ANNOUNCED_QUESTIONS_MAX);
-        self.count_items();
-    }
-
-    /// Drops what is asked now by whoever reads it.
-    fn drop_asked(&mut self, asked: &[(PartitionId, ViewQuestion)]) {
-        self.questions.retain(|question| !asked.contains(question));
-        self.count_items();
-    }
-
-    fn count_items(&mut self) {
-        let items = self.questions.iter().map(|(_, question)| question.items_count().unwrap_or(1));
-        self.items = items.sum();
-    }
 }
 
 impl RemoteSnapshot {
@@ -188,6 +159,11 @@ impl RemoteSnapshot {
         (0..self.map.partitions().get()).map(PartitionId)
     }
 
+    /// The most bytes of an answer of one partition, about.
+    pub(super) fn answer_bytes_max(&self) -> usize {
+        self.limits.answer_bytes_max
+    }
+
     /// A partition at hand.
     pub(super) fn own_view(&self, partition: PartitionId) -> Option<Arc<dyn PartitionView>> {
         self.asker.own_view(partition)
@@ -208,8 +184,8 @@ impl RemoteSnapshot {
             return ask_all(&*self.asker, bytes_max, others);
         }
         let (mut places, mut failed) = (Vec::new(), Vec::new());
-        let mut read_own = || {
-            Self::answer_own(std::mem::take(&mut own), |asked, answer| match answer {
+        let mut read_own = |others: CheckTime<'_>| {
+            self.answer_own(std::mem::take(&mut own), others, |asked, answer| match answer {
                 Some(answer) => answered[asked.place] = Some((asked.question, answer)),
                 None => {
                     places.push(asked.place);
@@ -241,23 +217,39 @@ impl RemoteSnapshot {
         self.kept.lock().add(question, answer);
     }
 
-    /// What is kept, or comes if what was announced is asked for now.
-    pub(super) fn known<T>(&self, read: impl Fn(&KeptAnswers) -> Option<T>) -> Option<T> {
+    /// What is kept, or comes if what was announced is asked for now, with `items`, which are read now.
+    pub(super) fn known<Q: ItemQuestion, T>(
+        &self,
+        asked: &Q,
+        items: &[Q::Item],
+        read: impl Fn(&KeptAnswers) -> Option<T>,
+    ) -> Option<T> {
         let found = read(&self.kept.lock());
-        if found.is_some() || !self.ask_announced() {
+        if found.is_some() || !self.ask_announced(asked, items.iter().copied()) {
             return found;
         }
         read(&self.kept.lock())
     }
 
-    /// Asks once for what was announced; whether something was. What was not answered stays announced. Errors are those of
-    /// whoever reads it.
-    fn ask_announced(&self) -> bool {
+    /// Asks once for what was announced, and for what is read now in the same messages, if that is little; whether something was
+    /// asked. What was announced and not answered stays announced. Errors are those of whoever reads it.
+    fn ask_announced<Q: ItemQuestion>(&self, asked: &Q, items: impl Iterator<Item = Q::Item>) -> bool {
         let announced = std::mem::take(&mut *self.announced.lock());
         if announced.questions.is_empty() {
             return false;
         }
-        if let Ok(round) = ask_once(&*self.asker, self.limits.answer_bytes_max, announced.questions) {
+        let mut questions = Vec::new();
+        let items: Vec<_> = items.take(KEPT_ITEMS_MAX + 1).map(|item| (item, 0)).collect();
+        if items.len() <= KEPT_ITEMS_MAX {
+            for (partition, mut items) in self.scatter(asked, items.into_iter()).parts {
+                announced.drop_announced(asked, partition, &mut items);
+                if !items.is_empty() {
+                    questions.push((partition, asked.question(items)));
+                }
+            }
+        }
+        questions.extend(announced.questions);
+        if let Ok(round) = ask_once(&*self.asker, self.limits.answer_bytes_max, questions) {
             {
                 let mut kept = self.kept.lock();
                 round.answered.into_iter().for_each(|(question, answer)| kept.add(&question, answer));
@@ -275,7 +267,7 @@ impl RemoteSnapshot {
         if others.is_empty() {
             return;
         }
-        let room = ANNOUNCED_ITEMS_MAX.saturating_sub(self.announced.lock().items);
+        let room = self.announced.lock().room();
         let unknown: Vec<_> = {
             let kept = self.kept.lock();
             let unknown = others.iter().filter(|item| !asked.is_kept(&kept, **item));
@@ -284,10 +276,7 @@ impl RemoteSnapshot {
         let scattered = self.scatter(asked, unknown.into_iter());
         let mut announced = self.announced.lock();
         for (partition, items) in scattered.parts {
-            if announced.questions.len() < ANNOUNCED_QUESTIONS_MAX {
-                announced.items += items.len();
-                announced.questions.push((partition, asked.question(items)));
-            }
+            announced.add(asked, partition, items);
         }
     }
 
@@ -372,17 +361,19 @@ impl RemoteSnapshot {
         if self.fill_own(asked, items, &mut answers) {
             return Ok(whole(answers));
         }
-        if !self.fill(asked, items, &mut answers) && self.ask_announced() {
-            self.fill(asked, items, &mut answers);
+        if !self.fill(asked, items, &mut answers) {
+            let unknown = items.iter().zip(&answers).filter(|(_, answer)| answer.is_none());
+            if self.ask_announced(asked, unknown.map(|(item, _)| *item)) {
+                self.fill(asked, items, &mut answers);
+            }
         }
         let unknown = (0..items.len()).filter(|at| answers[*at].is_none()).map(|at| (items[at], at));
         let ScatteredItems { parts, places } = self.scatter(asked, unknown);
-        let questions = parts.into_iter().map(|(partition, items)| (partition, asked.question(items)));
-        let questions: Vec<_> = questions.collect();
-        if !questions.is_empty() {
-            self.announced.lock().drop_asked(&questions);
+        if !parts.is_empty() {
+            self.announced.lock().drop_asked(asked, &parts);
         }
-        let answered = self.ask(questions)?;
+        let questions = parts.into_iter().map(|(partition, items)| (partition, asked.question(items)));
+        let answered = self.ask(questions.collect())?;
         for ((question, answer), places) in answered.into_iter().zip(places) {
             if items.len() <= KEPT_ITEMS_MAX {
                 self.keep(&question, answer.clone());
@@ -445,7 +436,7 @@ impl RemoteSnapshot {
         if let Some(rows) = self.read_own(group, |own| own.live(group)) {
             return Ok(rows);
         }
-        match self.known(|kept| kept.live.get(&group)) {
+        match self.known(&FactsRead, &[], |kept| kept.live.get(&group)) {
             Some(rows) => Ok(*rows),
             None => self.scan_groups(group, label),
         }
@@ -496,7 +487,7 @@ impl RemoteSnapshot {
                 .map(Arc::new)
                 .ok_or_else(|| nothing_answered(self.partition_of(group)));
         }
-        if let Some(facts) = self.known(|kept| kept.groups.get(&group)) {
+        if let Some(facts) = self.known(&FactsRead, &[group], |kept| kept.groups.get(&group)) {
             return Ok(facts);
         }
         let own = self.groups_at_hand();

@@ -21,7 +21,7 @@ use crate::remote::entry_merge::{EntryQuestion, merge_entries};
 use crate::remote::item_form::ListEntry;
 use crate::remote::item_reads::{
     CountsRead, DegreesRead, EdgeMapsRead, EdgeValuesRead, EdgesRead, ItemQuestion as _, LabelsRead,
-    VertexValuesRead,
+    ListsRead, VertexMapsRead, VertexValuesRead,
 };
 use crate::remote::kept_answers::map_page;
 use crate::remote::partition_view::PartitionView;
@@ -187,7 +187,9 @@ impl View for RemoteView<'_> {
         if let Some(map) = self.snapshot.read_own(vertex.group(), |own| own.vertex_property_map(vertex)) {
             return Ok(map);
         }
-        if let Some(map) = self.snapshot.known(|kept| kept.vertex_maps.get(&vertex)) {
+        if let Some(map) =
+            self.snapshot.known(&VertexMapsRead, &[vertex], |kept| kept.vertex_maps.get(&vertex))
+        {
             return Ok(map.to_vec());
         }
         let question = |after| ViewQuestion::VertexMaps { vertices: vec![vertex], after };
@@ -211,7 +213,13 @@ impl View for RemoteView<'_> {
             return Ok(());
         }
         list.truncate(begin);
-        if let Some(page) = self.snapshot.known(|kept| kept.lists.get(&(vertex, edge_type, side))) {
+        let beginning =
+            ListsRead { edge_type, side, limit: limit.min(ANNOUNCED_LIST_ENTRIES as usize) as u32 };
+        // Whoever goes on in the middle of a list has no use for its beginning.
+        let begins: &[VertexId] = if after.is_none() { &[vertex] } else { &[] };
+        let known =
+            self.snapshot.known(&beginning, begins, |kept| kept.lists.get(&(vertex, edge_type, side)));
+        if let Some(page) = known {
             let start = page.entries.partition_point(|entry| after.is_some_and(|after| *entry <= after));
             list.extend(page.entries[start..].iter().take(limit));
             if page.is_last {
@@ -330,7 +338,7 @@ impl View for RemoteView<'_> {
         {
             return Ok(map);
         }
-        if let Some(map) = self.snapshot.known(|kept| kept.edge_maps.get(&edge)) {
+        if let Some(map) = self.snapshot.known(&EdgeMapsRead, &[edge], |kept| kept.edge_maps.get(&edge)) {
             return Ok(map.to_vec());
         }
         let question = |after| ViewQuestion::EdgeMaps { edges: vec![edge], after };

@@ -3,7 +3,8 @@
 //! ```text
 //! KIND                                SHORT
 //! groups, newest edges, index sizes   never: what one look allows has no limit that the message says
-//! items of a value, pairs between     always: a look before each batch of entries, and each group of a scan
+//! items of a value, pairs between     of labels always: a look before each batch of entries, and each group of a scan
+//!                                     of edge types never: the edges of a group that a scan reads have no limit
 //! lists                               of few entries each: a look before each list
 //! others                              about few items, which one look allows
 //! ```
@@ -12,6 +13,7 @@
 //! knows how long values are before they are read: a few of them count as short.
 
 use crate::remote::view_question::{ViewQuestion, ViewQuestions};
+use evergraph_graph::owner::Owner;
 
 /// Items that a short question is about.
 const ITEMS_MAX: usize = 64;
@@ -32,7 +34,9 @@ pub fn is_short(asked: &[u8]) -> bool {
 fn is_short_question(question: &ViewQuestion) -> bool {
     match question {
         ViewQuestion::Groups { .. } | ViewQuestion::Newest { .. } | ViewQuestion::IndexSizes => false,
-        ViewQuestion::ItemsOfValue { .. } | ViewQuestion::PairsBetween { .. } => true,
+        ViewQuestion::ItemsOfValue { index, .. } | ViewQuestion::PairsBetween { index, .. } => {
+            matches!(index.owner, Owner::Label(_))
+        }
         ViewQuestion::Lists { vertices, limit, .. } => {
             vertices.len() <= ITEMS_MAX && *limit <= LIST_ENTRIES_MAX
         }
@@ -56,14 +60,13 @@ mod tests {
     use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
     use evergraph_graph::index::{IndexId, IndexKind};
     use evergraph_graph::newest::NewestEdges;
-    use evergraph_graph::owner::Owner;
     use evergraph_graph::value::Value;
     use evergraph_storage::index::entry_bound::EntryBound;
     use proptest::prelude::*;
 
     const TYPE: TypeId = TypeId(2);
     const KEY: KeyId = KeyId(3);
-    const INDEX: IndexId = IndexId { owner: Owner::Label(LabelId(1)), key: KEY, kind: IndexKind::Ordered };
+    const LABEL: Owner = Owner::Label(LabelId(1));
 
     fn vertices(count: usize) -> Vec<VertexId> {
         (0..count as u32).map(VertexId).collect()
@@ -96,8 +99,17 @@ mod tests {
         ViewQuestion::Lists { vertices: vertices(count), edge_type, side, after: None, limit }
     }
 
-    fn items_of(value: Value) -> ViewQuestion {
-        ViewQuestion::ItemsOfValue { index: INDEX, value, after: None, limit: u32::MAX }
+    fn items_of(owner: Owner, value: Value) -> ViewQuestion {
+        ViewQuestion::ItemsOfValue { index: index_of(owner), value, after: None, limit: u32::MAX }
+    }
+
+    fn pairs_of(owner: Owner) -> ViewQuestion {
+        let (index, after, until) = (index_of(owner), EntryBound::Start, EntryBound::End);
+        ViewQuestion::PairsBetween { index, after, until, descending: false, limit: u32::MAX }
+    }
+
+    fn index_of(owner: Owner) -> IndexId {
+        IndexId { owner, key: KEY, kind: IndexKind::Ordered }
     }
 
     fn message(questions: &[ViewQuestion]) -> Vec<u8> {
@@ -117,11 +129,15 @@ mod tests {
     }
 
     #[test]
-    fn questions_of_indexes_are_short_whatever_they_find() {
-        let (after, until) = (EntryBound::Start, EntryBound::End);
-        let between =
-            ViewQuestion::PairsBetween { index: INDEX, after, until, descending: false, limit: u32::MAX };
-        assert!(is_short(&message(&[items_of(Value::I64(7)), between])));
+    fn questions_of_indexes_are_short_whatever_they_find_but_for_those_of_edges() {
+        assert!(is_short(&message(&[items_of(LABEL, Value::I64(7)), pairs_of(LABEL)])));
+        let edges = Owner::EdgeType(TYPE);
+        for of_edges in [items_of(edges, Value::I64(7)), pairs_of(edges)] {
+            assert!(
+                !is_short(&message(std::slice::from_ref(&of_edges))),
+                "a scan may meet a hub: {of_edges:?}"
+            );
+        }
     }
 
     #[test]
@@ -132,7 +148,7 @@ mod tests {
             assert!(!is_short(&message(&[lists(1, 1), long.clone()])), "{long:?}");
         }
         let long_value = Value::from("x".repeat(MESSAGE_BYTES_MAX));
-        assert!(!is_short(&message(&[items_of(long_value)])));
+        assert!(!is_short(&message(&[items_of(LABEL, long_value)])));
         assert!(is_short(&[]) && is_short(&[7; 9]), "what is no message");
     }
 

@@ -14,6 +14,7 @@
 
 use crate::planted::{Bug, planted};
 use crate::remote::answer_writer::{AnswersWriter, OpenAnswer, PageBytes, too_large};
+use crate::remote::index_pages::{INDEX_ENTRIES_AT_ONCE, PageEnd, of_kind, take_pairs};
 use crate::remote::item_form::{ListEntry, ListWriter, put_item, put_value};
 use crate::remote::question::CONTENT_BYTES_MAX;
 use crate::remote::view_answer::{
@@ -36,7 +37,6 @@ use evergraph_graph::view::GraphView;
 use evergraph_storage::engine::Engine;
 use evergraph_storage::index::directory::Indexed;
 use evergraph_storage::index::entry_bound::EntryBound;
-use evergraph_storage::index::index_item::IndexItem;
 use evergraph_storage::snapshot::handle::Snapshot;
 use evergraph_storage::snapshot::index_entries::CheckTime;
 use evergraph_storage::view::{GroupBits, IndexSize, View, runs};
@@ -51,8 +51,6 @@ const VALUE_BYTES_AT_ONCE: usize = 256 << 10;
 const FIRST_VALUES: usize = 4;
 /// Entries of a list that are read at once.
 const LIST_ENTRIES_AT_ONCE: usize = 1 << 16;
-/// What is read at once of an index.
-const INDEX_ENTRIES_AT_ONCE: usize = 256;
 /// Newest edges that are read at once, and answered.
 const NEWEST_AT_ONCE: usize = 512;
 /// The most bytes of an edge with its properties that travel together.
@@ -406,26 +404,15 @@ impl<'a, E: Engine> ViewAnswering<'a, E> {
         descending: bool,
         limit: u32,
     ) -> Result<AnsweredExtent> {
-        let (mut after, until) = (bound_of_kind::<I>(after)?, bound_of_kind::<I>(until)?);
-        let (mut answer, mut found) = (self.writer.begin(), Vec::new());
-        let (mut left, mut is_last) = (limit as usize, false);
-        while left > 0 && !is_last {
-            found.clear();
-            let wanted = left.min(INDEX_ENTRIES_AT_ONCE);
-            let places = (&after, &until);
-            self.snapshot.pairs_between(index, places, descending, wanted, self.check_time, &mut found)?;
-            for (value, item) in &found {
-                if !self.writer.put(&mut answer, |out| put_pair(out, value, item.item_id()))? {
-                    return Ok(self.end_page_partly(answer));
-                }
-            }
-            is_last = found.len() < wanted;
-            left -= found.len();
-            if let Some((value, item)) = found.pop() {
-                after = EntryBound::At(value, Some(item));
-            }
+        let mut answer = self.writer.begin();
+        let (places, how) = ((after, until), (descending, limit));
+        let end = take_pairs::<E, I>(self.snapshot, index, places, how, self.check_time, |value, item| {
+            self.writer.put(&mut answer, |out| put_pair(out, &value, item))
+        })?;
+        if end == PageEnd::NoRoom {
+            return Ok(self.end_page_partly(answer));
         }
-        self.writer.put_flag(is_last);
+        self.writer.put_flag(end == PageEnd::Last);
         self.writer.end(answer);
         Ok(AnsweredExtent::Whole)
     }
@@ -545,23 +532,6 @@ fn read_degrees_by_type<V: View>(
         }
     }
     Ok(by_type)
-}
-
-/// An item as the kind that an index finds.
-pub(super) fn of_kind<I: IndexItem>(item: ItemId) -> Result<I> {
-    let found = I::from_item_id(item);
-    found.ok_or_else(|| Error::invalid(format!("{item:?} is not of the kind that the index is on")))
-}
-
-/// A place in an index on items of one kind.
-pub(super) fn bound_of_kind<I: IndexItem>(bound: &EntryBound<ItemId>) -> Result<EntryBound<I>> {
-    Ok(match bound {
-        EntryBound::Start => EntryBound::Start,
-        EntryBound::Before(value) => EntryBound::Before(value.clone()),
-        EntryBound::At(value, item) => EntryBound::At(value.clone(), item.map(of_kind::<I>).transpose()?),
-        EntryBound::After(value) => EntryBound::After(value.clone()),
-        EntryBound::End => EntryBound::End,
-    })
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use evergraph_graph::bytes::DecodeError;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::PartitionId;
 use evergraph_graph::travel::Travels;
+use evergraph_storage::snapshot::index_entries::CheckTime;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,7 +38,8 @@ const HEAD_BYTES_MAX: usize = 32;
 pub trait PartitionAsker: Send + Sync {
     /// Asks each partition its message, all at once; what is answered, in the order of the messages. A partition may come
     /// several times. Does `own_work` in this thread, once, while others answer: it ends with the limit of the thread
-    /// ([`evergraph_graph::wait_limit`]), which is that of the messages. Without messages it is done all the same.
+    /// ([`evergraph_graph::wait_limit`]), which is that of the messages, and with what it gets, which fails once a message has failed.
+    /// Without messages it is done all the same.
     ///
     /// # Errors
     /// `conflict` if the snapshot is too old for some holder; `busy` or `io` if one has not answered in time; `cancelled`; those
@@ -53,7 +55,7 @@ pub trait PartitionAsker: Send + Sync {
     /// # Errors
     /// As [`PartitionAsker::ask_beside`].
     fn ask(&self, messages: Vec<(PartitionId, Vec<u8>)>) -> Result<Vec<Vec<u8>>> {
-        self.ask_beside(messages, &mut || Ok(()))
+        self.ask_beside(messages, &mut |_| Ok(()))
     }
 
     /// What runs programs where the vertices lie, at the same snapshot, if anything does. Whoever asks by another asker hands on
@@ -65,8 +67,8 @@ pub trait PartitionAsker: Send + Sync {
     fn own_view(&self, partition: PartitionId) -> Option<Arc<dyn PartitionView>>;
 }
 
-/// What the reader's thread does while others answer.
-pub type OwnWork<'a> = &'a mut dyn FnMut() -> Result<()>;
+/// What the reader's thread does while others answer. It looks now and then at whether they still can.
+pub type OwnWork<'a> = &'a mut dyn FnMut(CheckTime<'_>) -> Result<()>;
 
 /// A question, and how much of it was answered.
 struct PendingQuestion {
@@ -177,7 +179,7 @@ pub fn ask_all_beside(
 }
 
 fn finish(asker: &dyn PartitionAsker, answer_bytes_max: usize, all: &mut [PendingQuestion]) -> Result<()> {
-    while ask_round(asker, answer_bytes_max, all, &mut || Ok(()))? {}
+    while ask_round(asker, answer_bytes_max, all, &mut |_| Ok(()))? {}
     Ok(())
 }
 
@@ -209,7 +211,7 @@ pub fn ask_once(
     questions: Vec<(PartitionId, ViewQuestion)>,
 ) -> Result<QuestionRound> {
     let mut all = pending(questions);
-    ask_round(asker, answer_bytes_max, &mut all, &mut || Ok(()))?;
+    ask_round(asker, answer_bytes_max, &mut all, &mut |_| Ok(()))?;
     let mut round = QuestionRound { answered: Vec::new(), rest: Vec::new() };
     for asked in all {
         if !asked.is_done {
@@ -375,7 +377,7 @@ mod tests {
             messages: Vec<(PartitionId, Vec<u8>)>,
             own_work: OwnWork<'_>,
         ) -> Result<Vec<Vec<u8>>> {
-            own_work()?;
+            own_work(&|| Ok(()))?;
             let answer = |(partition, bytes): (PartitionId, Vec<u8>)| -> Result<Vec<u8>> {
                 self.messages.lock().push(partition);
                 let asked = ViewQuestions::decode(&bytes).expect("it was encoded");
@@ -486,7 +488,7 @@ mod tests {
             messages: Vec<(PartitionId, Vec<u8>)>,
             own_work: OwnWork<'_>,
         ) -> Result<Vec<Vec<u8>>> {
-            own_work()?;
+            own_work(&|| Ok(()))?;
             Ok(vec![self.0.clone(); messages.len()])
         }
 

@@ -187,7 +187,10 @@ pub fn renew_certificate(authority: &Path, node: &Path) -> Result<()> {
             certificate: certificate_folder.join(certificate),
             key: key_folder.join(key),
         };
-        NodeIdentity::read(description.id(), own.node, &files)?;
+        let (signer, node) = (authority.join(AUTHORITY_KEY_FILE), node.display());
+        NodeIdentity::read(description.id(), own.node, &files).map_err(|error| {
+            error.context(format!("sign a certificate for {node} by {}", signer.display()))
+        })?;
         for ((folder, name, new), ..) in &written {
             let folder = DiskDirectory::open(folder)?;
             folder.rename(new, name)?;

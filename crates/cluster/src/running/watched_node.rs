@@ -119,6 +119,7 @@ mod tests {
     use crate::node::node_error::NodeError;
     use evergraph_graph::error::{Error, ErrorKind};
     use evergraph_graph::travel::{TravelProgram, TravelRun, TravelStart};
+    use evergraph_storage::snapshot::index_entries::CheckTime;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     /// Answers each message with itself, twice, and runs no program.
@@ -130,7 +131,7 @@ mod tests {
             messages: Vec<(PartitionId, Vec<u8>)>,
             own_work: OwnWork<'_>,
         ) -> Result<Vec<Vec<u8>>> {
-            own_work()?;
+            own_work(&|| Ok(()))?;
             match messages.is_empty() {
                 true => Err(Error::new(ErrorKind::Io, "nothing is asked")),
                 false => Ok(messages.into_iter().map(|(_, asked)| asked.repeat(2)).collect()),
@@ -170,7 +171,7 @@ mod tests {
         for asker in [watched, of_wrapper] {
             let messages = vec![(PartitionId(1), vec![7]), (PartitionId(0), vec![8, 9])];
             let mut works = 0;
-            let mut own_work = || {
+            let mut own_work = |_: CheckTime<'_>| {
                 works += 1;
                 Ok(())
             };

@@ -199,17 +199,26 @@ impl AskedTravel {
         }
     }
 
+    /// The start of a node that was chosen and has ended, since a later one says something.
+    #[must_use]
+    pub fn ended_start(&self, from: Author) -> Option<Author> {
+        let mut places = self.begin.places.iter();
+        places.find(|place| place.node == from.node && place.incarnation < from.incarnation).copied()
+    }
+
     /// A node says at `now` that it cannot go on.
     pub fn failed(&mut self, now: Duration, from: Author, failure: TravelFailure) {
-        let place = self.begin.places.iter().find(|place| place.node == from.node);
-        let Some(place) = place.filter(|_| !self.is_complete()) else { return };
+        let is_place = self.begin.places.iter().any(|place| place.node == from.node);
+        if !is_place || self.is_complete() {
+            return;
+        }
         // It knows how much of the time was left when it began, and no more.
         if self.ends_at <= now {
             return self.fail(TravelFailure::time_over(self.begin.patience));
         }
         let node = from.node;
         // What it knew of the query is gone with the start that had been chosen.
-        if place.incarnation < from.incarnation {
+        if self.ended_start(from).is_some() {
             return self.lose(node, format!("node {} has started again", node.0));
         }
         let TravelFailure { kind, text } = failure;

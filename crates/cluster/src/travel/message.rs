@@ -6,12 +6,14 @@
 //!            places:varint, of each: node:u16 incarnation:u32, partitions:varint, of each: its place:varint,
 //!            program: length:varint bytes
 //! 2 rows     id, incarnation of the sender:u32, stage:varint, number:varint, is_last:u8, rows:varint,
-//!            measures:varint, of each: five varints; length:varint bytes
+//!            measures:varint, of each: six varints; length:varint bytes
 //! 3 want     id, stage:varint, from number:varint
 //! 4 failed   id, incarnation of the sender:u32, kind:u8, length:varint UTF-8
 //! 5 end      id
 //! 6 more     id, stage:varint, from number:varint
 //! ```
+//!
+//! Another form of any of these is another version of the protocol (`transport/tcp/hello.rs`).
 
 use crate::digest::{SeenLog, put_seen, take_seen};
 use crate::record::body::{put_author, take_author};

@@ -53,8 +53,8 @@ pub(super) struct OpenQueries {
     pub(super) messages: VecDeque<(NodeId, TravelMessage, Duration)>,
     pub(super) heard: BTreeMap<NodeId, Duration>,
     silence: SilenceJudgement,
-    /// The newest start of each node that has told of a failure.
-    starts: BTreeMap<NodeId, u32>,
+    /// The newest start of each node that a query had chosen and that had ended: the log may not have said so yet.
+    ended_starts: BTreeMap<NodeId, u32>,
     pub(super) numbers: u64,
     served: Option<TravelId>,
     pub(super) counts: TravelCounts,
@@ -106,7 +106,7 @@ impl OpenQueries {
             messages: VecDeque::new(),
             heard: BTreeMap::new(),
             silence: SilenceJudgement::default(),
-            starts: BTreeMap::new(),
+            ended_starts: BTreeMap::new(),
             numbers: 0,
             served: None,
             counts: TravelCounts::default(),
@@ -141,11 +141,16 @@ impl OpenQueries {
 
     /// A node, perhaps this one, cannot go on with a query that was asked here.
     fn failed(&mut self, now: Duration, from: Author, id: TravelId, failure: TravelFailure) {
-        let start = self.starts.entry(from.node).or_default();
-        *start = from.incarnation.max(*start);
-        if let Some(AskedState::Begun(asked)) = self.asked.get_mut(&id) {
-            asked.failed(now, from, failure);
+        let Some(AskedState::Begun(asked)) = self.asked.get_mut(&id) else { return };
+        if let Some(Author { node, incarnation }) = asked.ended_start(from) {
+            let incarnation = match planted(Bug::UnjoinedStartAwaited) {
+                true => from.incarnation - 1,
+                false => incarnation,
+            };
+            let newest = self.ended_starts.entry(node).or_default();
+            *newest = incarnation.max(*newest);
         }
+        asked.failed(now, from, failure);
     }
 
     /// What this node says if it cannot go on.
@@ -389,7 +394,7 @@ impl OpenQueries {
         log: &ReadableLog<'_>,
         tables: &ClusterTables,
     ) {
-        match self.places(now, tables) {
+        match self.places(self.silence.judged_at(), tables) {
             Ok(places) => self.start(now, (id, at, program), places, log),
             Err(error) => {
                 self.asked.insert(id, AskedState::Refused(error.into()));
@@ -431,21 +436,23 @@ impl OpenQueries {
         }
     }
 
-    /// Chooses a node for each partition: one that serves it, is heard of and has not started again, each as many as the others.
-    pub(super) fn places(&self, now: Duration, tables: &ClusterTables) -> Result<ChosenPlaces> {
+    /// Chooses a node for each partition: one that serves it, is not silent at `judged_at`, when silences were found last, and has not
+    /// started again, each as many as the others.
+    pub(super) fn places(&self, judged_at: Duration, tables: &ClusterTables) -> Result<ChosenPlaces> {
         let own = self.parts.author;
         let (placement, members) = (tables.placement(), tables.members());
         let partitions = tables.groups().partitions();
         let is_silent = |node: NodeId| {
             let heard_at = self.heard.get(&node).copied().unwrap_or_default();
-            node != own.node && heard_at.saturating_add(self.parts.options.suspect_after) <= now
+            node != own.node && heard_at.saturating_add(self.parts.options.suspect_after) <= judged_at
         };
-        // Its newest start may not have joined yet, as this node knows it.
-        let has_restarted = |author: Author| {
-            let is_older = |start: &u32| author.incarnation < *start;
-            self.starts.get(&author.node).is_some_and(is_older) && !planted(Bug::StartedAgainChosen)
+        // Its newest start may not have joined yet, as this node knows it. It need not be the one that has told of itself: another machine
+        // may be the node by then, and count its starts from where the log knows them.
+        let has_ended = |author: Author| {
+            let is_ended = |newest: &u32| author.incarnation <= *newest;
+            self.ended_starts.get(&author.node).is_some_and(is_ended) && !planted(Bug::StartedAgainChosen)
         };
-        let is_avoided = |author: Author| is_silent(author.node) || has_restarted(author);
+        let is_avoided = |author: Author| is_silent(author.node) || has_ended(author);
         let (mut places, mut loads): (Vec<Author>, BTreeMap<NodeId, usize>) = Default::default();
         let mut of_partition = Vec::with_capacity(usize::from(partitions.get()));
         for partition in (0..partitions.get()).map(PartitionId) {
@@ -482,6 +489,7 @@ impl OpenQueries {
         log: &ReadableLog<'_>,
         tables: &ClusterTables,
     ) {
+        let finds_silent = self.silence.is_due(now, taken);
         while let Some((id, at, program)) = self.requests.pop_front() {
             self.begin_asked(now, (id, at, program), log, tables);
         }
@@ -502,7 +510,6 @@ impl OpenQueries {
                 self.early_bytes -= message.content_bytes();
             }
         }
-        let finds_silent = self.silence.is_due(now, taken);
         self.look_at_asked(now, finds_silent);
         self.look_at_journeys(now, finds_silent);
         let is_open = !self.asked.is_empty()

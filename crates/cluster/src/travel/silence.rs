@@ -23,6 +23,8 @@ pub enum TakenFrames {
 pub(super) struct SilenceJudgement {
     /// Since when each step has left frames.
     left_since: Option<Duration>,
+    /// The newest step that found nodes silent.
+    judged_at: Duration,
 }
 
 impl SilenceJudgement {
@@ -30,10 +32,20 @@ impl SilenceJudgement {
     pub(super) fn is_due(&mut self, now: Duration, taken: TakenFrames) -> bool {
         if taken == TakenFrames::All || planted(Bug::LeftFramesUnheard) {
             self.left_since = None;
+            self.judged_at = now;
             return true;
         }
         let left_since = *self.left_since.get_or_insert(now);
-        left_since.saturating_add(PUT_OFF_MAX) <= now && !planted(Bug::SilencePutOffForEver)
+        let is_due = left_since.saturating_add(PUT_OFF_MAX) <= now && !planted(Bug::SilencePutOffForEver);
+        if is_due {
+            self.judged_at = now;
+        }
+        is_due
+    }
+
+    /// When nodes were found silent last: whoever was not silent then may have said something since.
+    pub(super) fn judged_at(&self) -> Duration {
+        self.judged_at
     }
 }
 
@@ -46,9 +58,12 @@ mod tests {
         let (ms, mut judgement) = (Duration::from_millis, SilenceJudgement::default());
         assert!(judgement.is_due(ms(0), TakenFrames::All));
         // However long the step before is ago.
-        let due = [500, 599, 600, 700].map(|now| judgement.is_due(ms(now), TakenFrames::Part));
-        assert_eq!(due, [false, false, true, true]);
-        assert!(judgement.is_due(ms(701), TakenFrames::All));
-        assert!(!judgement.is_due(ms(800), TakenFrames::Part), "it begins anew");
+        let mut due = |now, taken| (judgement.is_due(ms(now), taken), judgement.judged_at());
+        assert_eq!(due(500, TakenFrames::Part), (false, ms(0)));
+        assert_eq!(due(599, TakenFrames::Part), (false, ms(0)));
+        assert_eq!(due(600, TakenFrames::Part), (true, ms(600)));
+        assert_eq!(due(700, TakenFrames::Part), (true, ms(700)));
+        assert_eq!(due(701, TakenFrames::All), (true, ms(701)));
+        assert_eq!(due(800, TakenFrames::Part), (false, ms(701)), "it begins anew");
     }
 }

@@ -195,6 +195,15 @@ impl TravellingQueries {
         self.shared.state.lock().heard.get(&node).copied()
     }
 
+    /// The nodes that run a query that was asked here.
+    #[cfg(test)]
+    pub(crate) fn nodes_of(&self, id: TravelId) -> BTreeSet<NodeId> {
+        match self.shared.state.lock().asked.get(&id) {
+            Some(AskedState::Begun(asked)) => asked.begun().places.iter().map(|place| place.node).collect(),
+            _ => BTreeSet::new(),
+        }
+    }
+
     /// What a query that was asked here has failed by.
     #[cfg(test)]
     pub(crate) fn error_of(&self, id: TravelId) -> Option<Error> {

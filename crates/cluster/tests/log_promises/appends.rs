@@ -5,7 +5,10 @@ use crate::real_log::test_log::{TestLog, assert_unavailable, shown};
 use evergraph_cluster::log::shared_log::{AppendId, LogAnswer, LogError, SharedLog};
 use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::record::message::MESSAGE_BYTES_MAX;
+use evergraph_storage::io::clock::{Clock as _, SystemClock};
 use std::collections::BTreeMap;
+use std::thread;
+use std::time::Duration;
 
 fn texts(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("message {number}")).collect()
@@ -144,6 +147,38 @@ pub fn streams_that_begin_again_and_again_miss_nothing_of_a_busy_log<R: RealLog>
         assert_eq!(reader.messages(3), read[first..], "round {round}");
     }
     assert_eq!(read, expected);
+}
+
+/// How long a thread sleeps that nobody wakes: far longer than what it waits for takes.
+const SLEEP: Duration = Duration::from_secs(30);
+
+/// What this thread finds, which looks for it only when it is woken.
+fn woken_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let clock = SystemClock::new();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        thread::park_timeout(SLEEP);
+        assert!(clock.now() < SLEEP, "nobody is woken for {what}");
+    }
+}
+
+/// Nodes look for nothing in between: one that is not woken stands still until its own timers are due.
+pub fn whoever_sleeps_is_woken_by_answers_and_messages<R: RealLog>() {
+    let Some(servers) = R::start_fewest() else { return };
+    let (mut writer, mut reader) = (servers.patient_log(&[]), servers.patient_log(&[]));
+    let id = writer.begin_append("message");
+    let answer = woken_for("an answer", || writer.log.next_answer());
+    let LogAnswer::Append { id: of, result: Ok(position) } = answer else { panic!("{answer:?}") };
+    assert_eq!(of, id);
+    // Nothing else is under way: whatever wakes it is of the stream.
+    reader.read_from(LogPosition(1));
+    let message = woken_for("a message", || reader.log.next_message().unwrap());
+    assert_eq!(shown(&message), (position, "message".to_owned()));
+    reader.log.trim(position);
+    let trimmed = woken_for("a trim", || reader.log.next_answer());
+    assert_eq!(trimmed, LogAnswer::Trim { first: position, result: Ok(()) });
 }
 
 pub fn more_requests_than_there_may_be_are_refused_and_answered<R: RealLog>() {

@@ -35,6 +35,7 @@ macro_rules! promises_on {
                 two_connections_see_the_same_and_the_end_is_what_was_acknowledged,
                 a_stream_may_begin_anywhere_near_the_end_or_far_behind,
                 streams_that_begin_again_and_again_miss_nothing_of_a_busy_log,
+                whoever_sleeps_is_woken_by_answers_and_messages,
                 more_requests_than_there_may_be_are_refused_and_answered;
             failures:
                 a_stream_ends_with_its_server_and_the_next_one_misses_nothing,

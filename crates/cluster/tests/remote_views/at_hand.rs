@@ -2,21 +2,33 @@
 
 use crate::failing_view::FailingView;
 use crate::same_answers::ViewComparison;
-use crate::split_graph::{AtHand, DirectAsker, HUB, KNOWS, NAME, NAMES, SplitGraph};
+use crate::split_graph::{
+    AtHand, DirectAsker, HUB, KNOWS, NAME, NAMES, PERSON, SplitGraph, TEXT, assert_found,
+};
 use crate::{LIMITS, compare_readers, ring};
 use evergraph_cluster::engine::pin_waits::{LimitedAsker, PinWaits};
+use evergraph_cluster::planted::Bug;
 use evergraph_cluster::remote::remote_snapshot::{RemoteLimits, RemoteSnapshot};
 use evergraph_cluster::remote::remote_view::RemoteView;
+use evergraph_cluster::remote::view_answer::ViewAnswer;
 use evergraph_cluster::remote::view_asking::{PartitionAsker, ask_all_beside};
 use evergraph_cluster::remote::view_question::ViewQuestion;
 use evergraph_cluster::seeded::SeededChance;
 use evergraph_graph::cancel::CancelFlag;
-use evergraph_graph::error::{Error, ErrorKind};
-use evergraph_graph::id::{Direction, EdgeId, PartitionId, VertexId};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::{Direction, EdgeId, GroupId, PartitionId, VertexId};
+use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
+use evergraph_graph::index_entry::ItemId;
+use evergraph_graph::mutation::Mutation;
 use evergraph_graph::next_reads::NextReads;
+use evergraph_graph::owner::Owner;
+use evergraph_graph::properties::Properties;
+use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::value::Value;
 use evergraph_graph::wait_limit::WaitLimit;
+use evergraph_storage::index::entry_bound::EntryBound;
 use evergraph_storage::io::clock::{Clock, SystemClock};
+use evergraph_storage::snapshot::index_entries::CheckTime;
 use evergraph_storage::transaction::deadline::Deadline;
 use evergraph_storage::view::View as _;
 use std::sync::Arc;
@@ -74,24 +86,34 @@ fn a_partition_whose_store_fails_is_asked_by_messages() {
 }
 
 fn failing(graph: &SplitGraph, way: FailingView) -> Arc<DirectAsker> {
-    let at_hand = AtHand { failing: Some(way), ..kept_by_seed(0, graph.partitions.get()) };
+    failing_of(graph, way, 0)
+}
+
+/// The same of the partitions of a seed: messages go to the others.
+fn failing_of(graph: &SplitGraph, way: FailingView, seed: u64) -> Arc<DirectAsker> {
+    let at_hand = AtHand { failing: Some(way), ..kept_by_seed(seed, graph.partitions.get()) };
     graph.remote_beside(graph.now, RemoteLimits::default(), at_hand).1
 }
 
-fn look_up(graph: &SplitGraph, asker: Arc<dyn PartitionAsker>) -> Error {
+fn look_up(graph: &SplitGraph, asker: Arc<dyn PartitionAsker>) -> Result<()> {
     let snapshot = RemoteSnapshot::new(graph.now, graph.map_with(None), asker, RemoteLimits::default());
     let mut found = Vec::<VertexId>::new();
-    RemoteView::new(&snapshot).candidates(NAMES, &Value::from("name 1"), None, 9, &mut found).unwrap_err()
+    RemoteView::new(&snapshot).candidates(NAMES, &Value::from("name 1"), None, 9, &mut found).map(drop)
 }
 
 #[test]
 fn a_scan_at_hand_ends_at_the_deadline_of_its_transaction() {
     let (graph, clock) = (SplitGraph::new(3), Arc::new(SystemClock::new()) as Arc<dyn Clock>);
-    let (asker, waits) = (failing(&graph, FailingView::Endless), Arc::new(PinWaits::default()));
-    waits.end_with(&Deadline::after(&clock, Duration::from_millis(20), Duration::from_secs(60)));
-    let late = look_up(&graph, Arc::new(LimitedAsker::new(asker, waits)));
-    assert_eq!(late.kind(), ErrorKind::Limit);
-    assert!(late.to_string().contains("its timeout is 20ms"), "{late}");
+    // Alone, and beside messages.
+    for (seed, messages) in [(0, 0), (1, 2)] {
+        let (asker, waits) = (failing_of(&graph, FailingView::Endless, seed), Arc::new(PinWaits::default()));
+        waits.end_with(&Deadline::after(&clock, Duration::from_millis(20), Duration::from_secs(60)));
+        let limited = LimitedAsker::new(Arc::<DirectAsker>::clone(&asker), waits);
+        let late = look_up(&graph, Arc::new(limited)).unwrap_err();
+        assert_eq!(late.kind(), ErrorKind::Limit);
+        assert!(late.to_string().contains("its timeout is 20ms"), "{late}");
+        assert_eq!(asker.counted().1, messages, "{messages} messages are due");
+    }
 }
 
 #[test]
@@ -99,9 +121,92 @@ fn a_reader_of_many_indexes_at_hand_looks_at_its_limit_now_and_then() {
     let (graph, reader, questions) = (SplitGraph::new(200), CancelFlag::default(), Arc::default());
     let asker = failing(&graph, FailingView::Cancelling(reader.clone(), Arc::clone(&questions)));
     let _limit = WaitLimit::default().and(reader).enter();
-    assert_eq!(look_up(&graph, asker).kind(), ErrorKind::Cancelled);
+    assert_eq!(look_up(&graph, asker).unwrap_err().kind(), ErrorKind::Cancelled);
     let read = questions.load(Ordering::Relaxed);
     assert!((1..100).contains(&read), "{read} questions were answered");
+}
+
+fn a_scan_ends_with_its_reader() {
+    let (graph, reader, looks) = (SplitGraph::new(1), CancelFlag::default(), Arc::default());
+    let asker = failing(&graph, FailingView::CancellingScan(reader.clone(), Arc::clone(&looks)));
+    let _limit = WaitLimit::default().and(reader).enter();
+    let ended = look_up(&graph, asker);
+    assert_eq!(looks.load(Ordering::Relaxed), 2, "groups are scanned for nobody");
+    assert_eq!(ended.unwrap_err().kind(), ErrorKind::Cancelled);
+}
+
+#[test]
+fn a_scan_at_hand_ends_at_the_next_group_when_its_reader_is_cancelled() {
+    a_scan_ends_with_its_reader();
+}
+
+const LONG_VALUE_BYTES: usize = 64 << 10;
+
+/// Texts of a property without a length limit.
+const TEXTS: IndexId = IndexId { owner: Owner::Label(PERSON), key: TEXT, kind: IndexKind::Ordered };
+
+/// Vertices with long texts, whose index serves, or whose partition is scanned.
+fn graph_of_long_values(vertices: u16, is_indexed: bool) -> SplitGraph {
+    let mut graph = SplitGraph::new(2);
+    if is_indexed {
+        let index = IndexDefinition { id: TEXTS, unique: false };
+        graph.install(&[Mutation::Schema(SchemaChange::AddIndex(index))]);
+        graph.fill_indexes();
+    }
+    let insert = |number: u16| Mutation::InsertVertex {
+        vertex: VertexId::new(GroupId(0), number),
+        label: PERSON,
+        properties: Properties::new(vec![(TEXT, Some(long_value(number)))]),
+    };
+    graph.install(&(0..vertices).map(insert).collect::<Vec<_>>());
+    graph
+}
+
+fn long_value(number: u16) -> Value {
+    Value::from(format!("{number:04}{}", "x".repeat(LONG_VALUE_BYTES)))
+}
+
+/// As many long values as are wanted, page by page, none of which takes much more bytes than an answer of the partition may.
+fn pages_of_long_values_are_short() {
+    const VERTICES: u16 = 40;
+    for is_indexed in [true, false] {
+        let graph = graph_of_long_values(VERTICES, is_indexed);
+        let limits = RemoteLimits { answer_bytes_max: 5 * LONG_VALUE_BYTES, ..RemoteLimits::default() };
+        let (snapshot, asker) = graph.remote_beside(graph.now, limits, kept_by_seed(0, 2));
+        let page = |after: EntryBound<ItemId>, descending: bool, bytes_max: usize| {
+            let (until, limit) =
+                (if descending { EntryBound::Start } else { EntryBound::End }, 1 + u32::from(VERTICES));
+            let question = ViewQuestion::PairsBetween { index: TEXTS, after, until, descending, limit };
+            let view = asker.own_view(PartitionId(0)).unwrap();
+            match view.of_index(&question, bytes_max, &|| Ok(())).unwrap() {
+                Some(ViewAnswer::Pairs(page)) => page,
+                other => panic!("pairs are asked for, and what comes is {other:?}"),
+            }
+        };
+        let (mut counts, mut after, mut is_last) = (Vec::new(), EntryBound::Start, false);
+        while !is_last {
+            let page = page(after, false, limits.answer_bytes_max);
+            let (value, item) = page.entries.last().unwrap();
+            after = EntryBound::At(value.clone(), Some(*item));
+            counts.push(page.entries.len());
+            is_last = page.is_last;
+        }
+        assert_eq!(counts, [4; 10], "whole values come at once, however long they are");
+        let long = page(EntryBound::End, true, 100);
+        assert_eq!((long.entries.len(), long.is_last), (1, false), "one that is longer than all may be");
+        let mut found = Vec::<(Value, VertexId)>::new();
+        let places = (&EntryBound::End, &EntryBound::Start);
+        RemoteView::new(&snapshot).between(TEXTS, places, true, 30, &mut found).unwrap();
+        let numbers = (10..VERTICES).rev();
+        let expected = numbers.map(|number| (long_value(number), VertexId::new(GroupId(0), number)));
+        assert!(found.into_iter().eq(expected), "the pages put together are others");
+        assert_eq!(asker.counted(), (0, 0), "somebody is asked");
+    }
+}
+
+#[test]
+fn pages_of_indexes_at_hand_take_no_more_bytes_than_answers() {
+    pages_of_long_values_are_short();
 }
 
 #[test]
@@ -113,7 +218,7 @@ fn own_work_is_done_once_beside_the_first_messages_and_without_any() {
     vertices.sort_unstable();
     let labels = vec![(PartitionId(0), ViewQuestion::Labels { vertices })];
     let mut rounds = Vec::new();
-    let mut own_work = || {
+    let mut own_work = |_: CheckTime<'_>| {
         rounds.push(asker.counted().0);
         Ok(())
     };
@@ -121,7 +226,7 @@ fn own_work_is_done_once_beside_the_first_messages_and_without_any() {
     ask_all_beside(&asker, 100, Vec::new(), &mut own_work).unwrap();
     assert!(rounds.len() == 2 && rounds[0] == 1, "{rounds:?}");
     assert!(rounds[1] > 0, "all was answered by one message, and nobody sees what comes with the next");
-    let mut fails = || Err(Error::new(ErrorKind::Cancelled, "on purpose"));
+    let mut fails = |_: CheckTime<'_>| Err(Error::new(ErrorKind::Cancelled, "on purpose"));
     assert!(ask_all_beside(&asker, 100, Vec::new(), &mut fails).is_err());
 }
 
@@ -131,6 +236,30 @@ fn each_partition_is_looked_for_once_to_announce_many_items() {
     let (snapshot, asker) = graph.remote_beside(graph.now, RemoteLimits::default(), kept_by_seed(1, 4));
     RemoteView::new(&snapshot).ahead(NextReads::Labels(&vertices));
     assert_eq!(asker.looks(), 4);
+}
+
+type GroupRead = dyn Fn(RemoteView<'_>, GroupId) -> Result<()>;
+
+/// Each time about twice as many, as if there were no others.
+#[test]
+fn scans_ask_about_groups_elsewhere_alone() {
+    let (graph, _) = ring(600);
+    let groups: Vec<GroupId> = graph.labels.keys().copied().collect();
+    let elsewhere = groups.iter().filter(|group| graph.partitions.of_group(**group).0.is_multiple_of(2));
+    assert!(groups.len() == 12 && elsewhere.count() == 6);
+    let rows = |view: RemoteView<'_>, group| view.live(group).map(drop);
+    let types = |view: RemoteView<'_>, group| view.edge_types(group, Direction::Out).map(drop);
+    let reads: [&GroupRead; 2] = [&rows, &types];
+    for read in reads {
+        let (snapshot, asker) = graph.remote_beside(graph.now, RemoteLimits::default(), kept_by_seed(1, 4));
+        groups.iter().for_each(|group| read(RemoteView::new(&snapshot), *group).unwrap());
+        let (asked, rounds) = (asker.asked_partitions(), asker.counted().0);
+        assert_eq!(rounds, 3, "one group, two, and the others");
+        assert!(
+            !asked.is_empty() && asked.iter().all(|partition| partition.0.is_multiple_of(2)),
+            "{asked:?}"
+        );
+    }
 }
 
 #[test]
@@ -161,4 +290,11 @@ fn nothing_is_asked_about_partitions_at_hand() {
     let (snapshot, asker) = graph.remote_beside(graph.now, RemoteLimits::default(), kept_by_seed(1, 4));
     RemoteView::new(&snapshot).labels(&vertices, &mut labels).unwrap();
     assert_eq!(asker.counted(), (1, 2));
+}
+
+#[test]
+fn planted_bugs_are_found() {
+    let unbounded = "whole values come at once";
+    assert_found(Bug::OwnPagesUnbounded, pages_of_long_values_are_short, unbounded);
+    assert_found(Bug::OwnScanUnlooked, a_scan_ends_with_its_reader, "groups are scanned for nobody");
 }

@@ -30,14 +30,18 @@ pub enum FailingView {
     Endless,
     /// An index that finds nothing, looks once, and counts its questions. It cancels its reader with the first.
     Cancelling(CancelFlag, Arc<AtomicUsize>),
+    /// An index that is scanned, which looks before each of ten groups, and counts its looks. It cancels its reader with the first.
+    CancellingScan(CancelFlag, Arc<AtomicUsize>),
 }
 
 impl FailingView {
     fn fail<T>(&self) -> Result<T> {
         match self {
-            Self::Endless | Self::Cancelling(..) | Self::ByNothing | Self::ByError => {
-                Err(Error::new(ErrorKind::Corrupt, "a page is damaged"))
-            }
+            Self::Endless
+            | Self::Cancelling(..)
+            | Self::CancellingScan(..)
+            | Self::ByNothing
+            | Self::ByError => Err(Error::new(ErrorKind::Corrupt, "a page is damaged")),
             Self::ByPanic => panic!("on purpose"),
         }
     }
@@ -118,7 +122,7 @@ impl PartitionView for FailingView {
         self.fail()
     }
 
-    fn of_index(&self, _: &ViewQuestion, check_time: CheckTime<'_>) -> Result<Option<ViewAnswer>> {
+    fn of_index(&self, _: &ViewQuestion, _: usize, check_time: CheckTime<'_>) -> Result<Option<ViewAnswer>> {
         match self {
             Self::Endless => {
                 let clock = SystemClock::new();
@@ -130,6 +134,14 @@ impl PartitionView for FailingView {
                 questions.fetch_add(1, Ordering::Relaxed);
                 check_time()?;
                 reader.cancel();
+                return Ok(Some(ViewAnswer::Items(AnswerPage { entries: Vec::new(), is_last: true })));
+            }
+            Self::CancellingScan(reader, looks) => {
+                for _ in 0..10 {
+                    looks.fetch_add(1, Ordering::Relaxed);
+                    check_time()?;
+                    reader.cancel();
+                }
                 return Ok(Some(ViewAnswer::Items(AnswerPage { entries: Vec::new(), is_last: true })));
             }
             Self::ByNothing => return Ok(None),

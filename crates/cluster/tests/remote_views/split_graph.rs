@@ -30,6 +30,7 @@ use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::open::{BackgroundStep, OpenOptions, OpenStore};
 use evergraph_storage::snapshot::handle::Snapshot;
+use evergraph_storage::sync::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -218,10 +219,15 @@ impl SplitGraph {
             used: BTreeSet::new(),
         };
         graph.install(&schema());
-        // Its indexes are filled: there is nothing yet that belongs into them.
-        graph.parts.iter().for_each(|(_, store)| store.step(BackgroundStep::LookAfter));
-        graph.whole.step(BackgroundStep::LookAfter);
+        // There is nothing yet that belongs into them.
+        graph.fill_indexes();
         graph
+    }
+
+    /// Fills indexes that were added: they serve what is installed from there on.
+    pub fn fill_indexes(&self) {
+        self.parts.iter().for_each(|(_, store)| store.step(BackgroundStep::LookAfter));
+        self.whole.step(BackgroundStep::LookAfter);
     }
 
     /// A hub, and what random commits make around it. Some stores are merged in between.
@@ -393,7 +399,8 @@ impl SplitGraph {
         let snapshot = |store: &Store| Arc::new(store.store().snapshot_at(at).unwrap());
         let snapshots = self.parts.iter().map(|(own, store)| (*own, snapshot(store)));
         let (rounds, messages, looks) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
-        DirectAsker { snapshots: snapshots.collect(), at_hand: AtHand::default(), rounds, messages, looks }
+        let (at_hand, asked) = (AtHand::default(), Mutex::default());
+        DirectAsker { snapshots: snapshots.collect(), at_hand, rounds, messages, looks, asked }
     }
 
     /// The stores of these partitions at a moment, as one graph.
@@ -419,6 +426,7 @@ pub struct DirectAsker {
     rounds: AtomicUsize,
     messages: AtomicUsize,
     looks: AtomicUsize,
+    asked: Mutex<Vec<PartitionId>>,
 }
 
 /// Which partitions the node of the reader keeps.
@@ -435,6 +443,11 @@ impl DirectAsker {
         (self.rounds.swap(0, Ordering::Relaxed), self.messages.swap(0, Ordering::Relaxed))
     }
 
+    /// Whom messages went to since this was asked last.
+    pub fn asked_partitions(&self) -> Vec<PartitionId> {
+        std::mem::take(&mut self.asked.lock())
+    }
+
     /// How often a partition was looked for at hand; counted anew from here on.
     pub fn looks(&self) -> usize {
         self.looks.swap(0, Ordering::Relaxed)
@@ -448,11 +461,12 @@ impl PartitionAsker for DirectAsker {
         own_work: OwnWork<'_>,
     ) -> Result<Vec<Vec<u8>>> {
         if messages.is_empty() {
-            return own_work().map(|()| Vec::new());
+            return own_work(&|| Ok(())).map(|()| Vec::new());
         }
         self.rounds.fetch_add(1, Ordering::Relaxed);
         self.messages.fetch_add(messages.len(), Ordering::Relaxed);
-        own_work()?;
+        self.asked.lock().extend(messages.iter().map(|(partition, _)| *partition));
+        own_work(&|| Ok(()))?;
         let answer = |(partition, bytes): (PartitionId, Vec<u8>)| {
             let (own, snapshot) = &self.snapshots[usize::from(partition.0)];
             assert!(bytes.len() <= CONTENT_BYTES_MAX, "a message has room in a frame");

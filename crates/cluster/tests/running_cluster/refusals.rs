@@ -56,6 +56,12 @@ fn folders_and_files_that_cannot_be_used_are_named() {
     let error = refused(first);
     assert!(error.kind() == ErrorKind::Busy && error.to_string().contains("listen at"), "{error}");
     drop(listener);
+    // An address for documents, which no machine has.
+    let (everywhere, elsewhere) = ("# listen = \"0.0.0.0:7400\"", "listen = \"192.0.2.1:7400\"");
+    edit(&first.join("node.toml"), everywhere, elsewhere);
+    let said = refused(first).to_string();
+    assert!(said.contains("192.0.2.1:7400") && said.contains("set `listen` in node.toml"), "{said}");
+    edit(&first.join("node.toml"), elsewhere, everywhere);
 
     // Another node's certificate, with its key.
     for name in ["node.pem", "node.key"] {

@@ -1,15 +1,16 @@
 //! Own reads: readers read the partitions of their node themselves, without its thread, and see the same.
 
-use crate::cluster::{Cluster, PARTITIONS};
+use crate::cluster::{Cluster, PARTITIONS, PATIENCE, coordinators};
 use crate::judge::Judge;
 use crate::shown::Shown;
 use crate::writer::Writer;
+use evergraph_cluster::engine::graph_node::GraphNode;
 use evergraph_cluster::log::memory::LogFaults;
 use evergraph_cluster::remote::remote_snapshot::{GraphMap as _, RemoteLimits};
 use evergraph_cluster::remote::remote_view::RemoteView;
 use evergraph_cluster::seeded::OneIn;
 use evergraph_graph::error::ErrorKind;
-use evergraph_graph::id::GroupId;
+use evergraph_graph::id::{GroupId, PartitionId};
 use evergraph_storage::index::directory::{IndexDirectory, Indexes};
 use evergraph_storage::snapshot::reader::Reader;
 use evergraph_storage::transaction::writes::Writes;
@@ -63,6 +64,25 @@ fn readers_of_own_partitions_see_the_graph_of_their_moment_while_commits_and_mer
         assert_eq!(after[node], before[node], "the thread of node {node} answers");
         let others = after.iter().sum::<u64>() - before.iter().sum::<u64>();
         assert!(others > 0, "{PARTITIONS} partitions have two copies on three nodes");
+    }
+}
+
+/// A snapshot whose asker forgets what its node keeps shows the same, by messages: no other test finds it.
+#[test]
+fn a_snapshot_of_a_coordinator_reads_what_its_node_keeps_where_it_lies() {
+    let cluster = Cluster::start(6, LogFaults::default());
+    let mut writer = Writer::new(&cluster, 7);
+    (0..20).for_each(|_| writer.write());
+    drop(writer);
+    for (node, coordinator) in cluster.nodes.iter().zip(coordinators(&cluster, PATIENCE)) {
+        let begun = GraphNode::begin_now(&*coordinator).unwrap();
+        let at = begun.moment.seen().position;
+        let partitions = || (0..PARTITIONS).map(PartitionId);
+        let own: Vec<bool> = partitions().map(|partition| node.own.reader(partition, at).is_some()).collect();
+        let read: Vec<bool> =
+            partitions().map(|partition| begun.asker.own_view(partition).is_some()).collect();
+        assert_eq!(read, own);
+        assert!(own.contains(&true) && own.contains(&false), "{own:?}: two copies on three nodes");
     }
 }
 

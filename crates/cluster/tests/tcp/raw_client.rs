@@ -68,7 +68,7 @@ impl RawClient {
     pub fn hear_answer(&mut self) -> u8 {
         let mut bytes = [0; HELLO_BYTES];
         self.0.read_exact(&mut bytes).unwrap();
-        assert_eq!(bytes[..5], *b"EGNT\x01");
+        assert_eq!(bytes[..5], *b"EGNT\x02");
         bytes[5]
     }
 
@@ -84,5 +84,5 @@ impl RawClient {
 /// What a dialler says first.
 pub fn hello(cluster: ClusterId, sender: u16, receiver: u16) -> Vec<u8> {
     let nodes = [sender.to_le_bytes(), receiver.to_le_bytes()].concat();
-    [&b"EGNT\x01\x00"[..], &cluster.0[..], &nodes[..]].concat()
+    [&b"EGNT\x02\x00"[..], &cluster.0[..], &nodes[..]].concat()
 }

@@ -124,9 +124,11 @@ fn a_hello_that_does_not_fit_is_answered_with_the_reason() {
     let receiver = LinkError::OtherReceiver { wanted: NodeId(4) };
     refused_after(&site, &hello(site.cluster, 2, 4), 3, &receiver);
     refused_after(&site, &hello(site.cluster, 3, 1), 4, &other_node(3, 2));
-    let mut newer = hello(site.cluster, 2, 1);
-    newer[4] = 2;
-    refused_after(&site, &newer, 1, &LinkError::OtherVersion { found: 2 });
+    for version in [1, 3] {
+        let mut other = hello(site.cluster, 2, 1);
+        other[4] = version;
+        refused_after(&site, &other, 1, &LinkError::OtherVersion { found: version });
+    }
 }
 
 #[test]

@@ -24,6 +24,8 @@ tally! {
         /// Reads that were compared with the graph of their snapshots, and look-ups among them.
         pub reads: u64,
         pub look_ups: u64,
+        /// Partitions that were read where they lie.
+        pub own_views: u64,
         /// Reads that failed: of snapshots that are too old, and others.
         pub reads_too_old: u64,
         pub reads_failed: u64,

@@ -33,15 +33,20 @@ const BORN: &str = "g.V().hasLabel('Person').values('born').sum()";
 
 /// Work in a thread of its own. The test fails without it if it hangs.
 struct Background<T> {
-    ended: Receiver<T>,
-    result: Option<T>,
+    /// With how long it took.
+    ended: Receiver<(T, Duration)>,
+    result: Option<(T, Duration)>,
 }
 
 impl<T: Send + 'static> Background<T> {
     fn begin(work: impl FnOnce() -> T + Send + 'static) -> Self {
         let (ends, ended) = channel();
-        // The test may have failed.
-        thread::spawn(move || _ = ends.send(work()));
+        thread::spawn(move || {
+            let begun = Instant::now();
+            let result = work();
+            // The test may have failed.
+            let _ = ends.send((result, begun.elapsed()));
+        });
         Self { ended, result: None }
     }
 
@@ -56,9 +61,18 @@ impl<T: Send + 'static> Background<T> {
         self.result.is_some()
     }
 
-    fn wait(mut self) -> T {
-        let result = self.result.take();
-        result.unwrap_or_else(|| self.ended.recv_timeout(HANGING).expect("it ends, and does not panic"))
+    fn wait(self) -> T {
+        self.wait_within(HANGING)
+    }
+
+    /// The same; it must have taken less than `time`.
+    fn wait_within(mut self, time: Duration) -> T {
+        let ended = self.result.take();
+        let ended =
+            ended.unwrap_or_else(|| self.ended.recv_timeout(HANGING).expect("it ends, and does not panic"));
+        let (result, took) = ended;
+        assert!(took < time, "it took {took:?}");
+        result
     }
 }
 
@@ -240,9 +254,10 @@ fn nodes_read_on_and_writes_end_or_wait(seed: u64, away: Away) {
         let is_refused = not_fresh.as_mut().is_none_or(Background::has_ended);
         unknown.has_ended() && unnamed.has_ended() && is_refused
     });
-    check_busy(&unnamed.wait());
-    not_fresh.into_iter().for_each(|refused| check_busy(&refused.wait()));
-    let unknown = of_unknown_outcome(&unknown.wait().unwrap_err());
+    // The time of the transaction and a moment more; what nodes wait for the log; not even that.
+    let unknown = of_unknown_outcome(&unknown.wait_within(LOG_PATIENCE).unwrap_err());
+    check_busy(&unnamed.wait_within(2 * LOG_PATIENCE));
+    not_fresh.into_iter().for_each(|refused| check_busy(&refused.wait_within(LOG_PATIENCE)));
     ring.check(open.by_id_ref());
     assert_eq!(databases.log().messages().len(), messages, "it takes nothing");
 

@@ -4,7 +4,7 @@
 use crate::cluster::databases::{Databases, travelling};
 use crate::cluster::nodes::{ClusterSetup, PATIENCE, waiting};
 use crate::{count, fresh};
-use evergraph::{Database, IndexOptions, VertexId};
+use evergraph::{Database, IndexOptions, Item, VertexId};
 
 /// More than an index hands out at once.
 const PEOPLE: i64 = 5000;
@@ -60,4 +60,10 @@ fn a_range_that_holds_much_is_scanned_by_every_node_and_a_narrow_one_is_looked_u
     let explained = second.gremlin(&format!("{wide}.out().out().count()")).explain().unwrap();
     let index = explained.lines.iter().find_map(|line| line.index.clone());
     assert_eq!(index.as_deref(), Some("Person.born, a range"));
+    // Asked for in the text, as of a server.
+    let told = second.gremlin(&format!("{narrow}.out().out().count().profile()")).items().unwrap();
+    let [Item::Map(profile)] = &told[..] else { panic!("{told:?}") };
+    let Some(Item::List(notes)) = profile.get_text("notes") else { panic!("{told:?}") };
+    let of_nodes = notes.iter().filter(|note| note.as_str().is_some_and(|note| note.starts_with("node ")));
+    assert_eq!((of_nodes.count(), notes.len()), (3, 3), "{notes:?}");
 }

@@ -6,6 +6,7 @@
 #[path = "../../../cluster/tests/remote_views/failing_view.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod failing_view;
+mod ldbc_reads;
 #[path = "../../../cluster/tests/remote_views/split_graph.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod split_graph;

@@ -456,10 +456,11 @@ mod tests {
                     }
                     let keys = RecordKey::whole_row(row as u16);
                     let differences = layer.differences(Timestamp(at));
-                    let difference =
-                        differences.iter().filter(|(key, _)| keys.contains(key)).map(|(_, by)| by);
+                    let of_row = differences.iter().filter(|(key, _)| keys.contains(key));
+                    let difference: i64 = of_row.map(|(_, by)| by).sum();
                     let stored = layer.body.range(row as u16).len() as i64;
-                    assert_eq!(stored + difference.sum::<i64>(), wanted.len() as i64);
+                    assert_eq!(stored + difference, wanted.len() as i64);
+                    assert_eq!(layer.difference(&keys, Timestamp(at)), difference, "row {row} at {at}");
                 }
             }
         };

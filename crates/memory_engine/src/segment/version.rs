@@ -162,6 +162,26 @@ impl<B> Layer<B> {
         found
     }
 
+    /// By how many the records of `keys` that a snapshot at `timestamp` sees change the number of items. Payloads aren't read.
+    ///
+    /// Cost: two binary searches in each run, a look at each stamp of `keys` in runs that do not only insert, and one at each key
+    /// of the tail; no allocation.
+    pub fn difference(&self, keys: &RangeInclusive<RecordKey>, timestamp: Timestamp) -> i64 {
+        let visible = |stamp: &Stamp| stamp.timestamp().visible_at(timestamp);
+        let of_run = |run: &Run| -> i64 {
+            let places = run.places(keys);
+            if run.only_inserts_until(timestamp) {
+                return places.len() as i64;
+            }
+            run.stamps_at(places).iter().filter(|stamp| visible(stamp)).map(|stamp| stamp.difference()).sum()
+        };
+        let of_keys = |(key, stamp): (RecordKey, Stamp)| {
+            if keys.contains(&key) && visible(&stamp) { stamp.difference() } else { 0 }
+        };
+        let of_tail: i64 = self.tail.stamps().map(of_keys).sum();
+        self.aside.runs().map(of_run).sum::<i64>() + of_run(&self.run) + of_tail
+    }
+
     /// The records of `key` that a snapshot at `timestamp` sees, the newest first. Cost: a look at each record of
     /// the tail, and two binary searches in each run for who reads so far back.
     pub fn newest_first(&self, key: RecordKey, timestamp: Timestamp) -> impl Iterator<Item = RecordRef<'_>> {

@@ -6,6 +6,7 @@
 pub mod algorithm;
 pub mod call;
 pub mod describe;
+pub mod element_reads;
 pub mod function;
 pub mod io;
 mod liveness;

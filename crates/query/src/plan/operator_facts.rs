@@ -4,7 +4,8 @@
 //! with the product of depth and size.
 
 use crate::plan::io::Io;
-use crate::plan::operator::{Group, GroupValue, Operator, Reducer, Traversal};
+use crate::plan::operator::{Group, GroupValue, Operator, Reducer, Test, Traversal};
+use crate::plan::predicate::Predicate;
 use crate::stack::deeper;
 use hashbrown::HashMap;
 
@@ -104,6 +105,26 @@ impl Facts {
         };
         operators.iter().skip_while(|operator| !self.at(operator).writes).any(stops)
     }
+}
+
+/// Whether a condition of `operator` itself asks for what is gathered aside.
+fn asks_aside(operator: &Operator) -> bool {
+    match operator {
+        Operator::Filter(tests) => {
+            tests.iter().filter_map(Test::predicate).any(Predicate::reads_side_effects)
+        }
+        Operator::WhereBy { predicate, .. } => predicate.reads_side_effects(),
+        _ => false,
+    }
+}
+
+/// Whether a condition in `traversal`, however deep, asks for what is gathered aside.
+#[must_use]
+pub fn asks_aside_anywhere(traversal: &Traversal) -> bool {
+    let asks = |operator: &Operator| {
+        asks_aside(operator) || operator.parts().iter().any(|(_, of)| deeper(|| asks_aside_anywhere(of)))
+    };
+    traversal.operators.iter().any(asks)
 }
 
 /// What is true of `traversal`; each operator in it is shown to `keep` with what is true of it.

@@ -5,12 +5,12 @@ use crate::execute::pipeline::{Pipeline, Step};
 use crate::execute::profile::ProfiledStep;
 use crate::plan::algorithm::{Selection, ShortestPaths};
 use crate::plan::call::Call;
+use crate::plan::element_reads::{element_reads, element_reads_behind, repeat_reads};
 use crate::plan::function;
 use crate::plan::merge::{Merge, MergeMap, NewProperty};
 use crate::plan::operator::{self as plan, By, Operator, Plan, Traversal};
-use crate::plan::operator_facts::Facts;
+use crate::plan::operator_facts::{Facts, asks_aside_anywhere};
 use crate::plan::pattern::{Match, Pattern};
-use crate::plan::predicate::Predicate;
 use crate::plan::row_order::{RowOrder, before_each};
 use crate::plan::scalar::Scalar;
 use crate::randomness::Chance;
@@ -19,9 +19,9 @@ use crate::step::algorithm::shortest_path;
 use crate::step::by::Projection;
 use crate::step::map::{ComputedName, Function, Map};
 use crate::step::{
-    algorithm, barrier, bound, branch, branches, bulk, call, chance, dedup, expand, filter, group, merge,
-    options, order, parallel, path_recorder, pattern, portion, repeat, sack, scalar, side_effect, source,
-    subgraph, travel, tree, unbulk, unfold, write,
+    algorithm, barrier, bound, branch, branches, bulk, call, chance, dedup, expand, filter, foreseen, group,
+    merge, options, order, parallel, path_recorder, pattern, portion, repeat, sack, scalar, side_effect,
+    source, subgraph, travel, tree, unbulk, unfold, write,
 };
 use crate::value::item::Token;
 use evergraph_graph::error::{Error, Result};
@@ -44,13 +44,15 @@ pub struct Builder<'a> {
     is_child: bool,
     /// What is true of each operator.
     facts: Facts,
+    /// Whether steps announce what they read.
+    foresees: bool,
 }
 
 impl<'a> Builder<'a> {
     /// The steps of `plan`.
     #[must_use]
     pub fn new(plan: &'a Plan) -> Self {
-        let asks_aside = !plan.side_effects.is_empty() && asks_anywhere(&plan.root);
+        let asks_aside = !plan.side_effects.is_empty() && asks_aside_anywhere(&plan.root);
         let facts = Facts::of(&plan.root);
         Self {
             plan,
@@ -60,7 +62,14 @@ impl<'a> Builder<'a> {
             row_order: RowOrder::FIRST,
             is_child: false,
             facts,
+            foresees: false,
         }
+    }
+
+    /// The same, with steps that announce what they read, since reads may take messages.
+    #[must_use]
+    pub fn foreseeing(self) -> Self {
+        Self { foresees: true, ..self }
     }
 
     /// The same, with steps that measure what they do, each in its line.
@@ -92,7 +101,8 @@ impl<'a> Builder<'a> {
         // What comes behind a limit is not written: nor what would come of the rest of a batch.
         let mut lockstep = self.plan.writes
             && (self.facts.merges_between_writes(operators) || self.facts.stops_behind_a_write(operators));
-        for (operator, row_order) in operators.iter().zip(before_each(operators, around, &self.facts)) {
+        let row_orders = before_each(operators, around, &self.facts);
+        for (at, (operator, row_order)) in operators.iter().zip(row_orders).enumerate() {
             self.row_order = row_order;
             let fact = self.facts.at(operator);
             if fact.drops && !matches!(operator, Operator::Drop) {
@@ -116,7 +126,9 @@ impl<'a> Builder<'a> {
             if operator.writes_for_each() {
                 steps.push(Box::new(unbulk::Unbulk::default()));
             }
-            steps.push(self.step(operator)?);
+            let step = self.step(operator, &operators[at + 1..])?;
+            let reads = if self.foresees { element_reads(&operators[at..]) } else { Vec::new() };
+            steps.push(foreseen::ForeseeingStep::around(step, reads));
         }
         self.row_order = around;
         Ok(steps)
@@ -180,8 +192,18 @@ impl<'a> Builder<'a> {
         all.iter().map(|(by, sorting)| Ok((self.by(by)?, *sorting))).collect()
     }
 
-    fn step(&mut self, operator: &Operator) -> Result<Box<dyn Step>> {
-        let (step, moves) = self.bare_step(operator)?;
+    fn step(&mut self, operator: &Operator, behind: &[Operator]) -> Result<Box<dyn Step>> {
+        let (step, moves) = match operator {
+            Operator::Vertices(scan) if self.foresees => {
+                let reads = element_reads_behind(&scan.tests, behind);
+                (Box::new(source::Vertices::new(scan.clone()).foreseeing(reads)) as Box<dyn Step>, true)
+            }
+            Operator::Repeat(repeat) if self.foresees => {
+                let step = self.repeat(repeat)?.foreseeing(repeat_reads(repeat, behind));
+                (Box::new(step) as Box<dyn Step>, false)
+            }
+            _ => self.bare_step(operator)?,
+        };
         let step = self.traced(step, moves);
         let line = self.lines.as_ref().and_then(|lines| lines.get(&operator.place()));
         Ok(match line {
@@ -213,7 +235,8 @@ impl<'a> Builder<'a> {
             Operator::Parallel(of) => {
                 let first = self.pipeline(of)?;
                 let part = self.plan.part(of);
-                let make = move || Builder::new(&part).root();
+                let foresees = self.foresees;
+                let make = move || Builder { foresees, ..Builder::new(&part) }.root();
                 let mut parallel = parallel::Parallel::new(first, Box::new(make));
                 if self.lines.is_some() {
                     // Steps that are measured are known by where their operators are in this plan.
@@ -572,23 +595,4 @@ impl Builder<'_> {
             Scalar::Sample(count) => scalar::Scalar::Sample(*count, self.chance()),
         })
     }
-}
-
-/// Whether a condition of `operator` itself asks for what is gathered aside.
-fn asks(operator: &Operator) -> bool {
-    match operator {
-        Operator::Filter(tests) => {
-            tests.iter().filter_map(plan::Test::predicate).any(Predicate::reads_side_effects)
-        }
-        Operator::WhereBy { predicate, .. } => predicate.reads_side_effects(),
-        _ => false,
-    }
-}
-
-/// Whether a condition in `traversal`, however deep, asks for what is gathered aside.
-fn asks_anywhere(traversal: &Traversal) -> bool {
-    let asks = |operator: &Operator| {
-        asks(operator) || operator.parts().iter().any(|(_, of)| deeper(|| asks_anywhere(of)))
-    };
-    traversal.operators.iter().any(asks)
 }

@@ -61,15 +61,15 @@ pub fn values(column: &Column, key: &str, cx: &Context<'_>) -> Result<(Vec<u32>,
             return Ok(computed);
         }
         let Some(id) = id else { return Ok((Vec::new(), Column::of_items(Vec::new()))) };
-        if vertices.len() <= FEW && cx.is_remote() {
-            // With the label of the first: one message, and not two.
+        let several = may_be_several(&cx.catalogue(), id);
+        if several && vertices.len() <= FEW && cx.is_remote() {
+            // With the values: one message, and not two.
             cx.view().ahead(NextReads::Labels(&vertices));
-            cx.view().ahead(NextReads::VertexProperties(&vertices, id));
         }
         let mut stored = Stored::new(declared(&vertices, id, cx)?);
         cx.view().vertex_properties(&vertices, id, &mut stored)?;
         let (rows, column) = Column::of_stored(stored);
-        if may_be_several(&cx.catalogue(), id) {
+        if several {
             return spread(&vertices, id, rows, &column, cx);
         }
         return Ok((rows, column));
@@ -118,8 +118,16 @@ fn spread(
     Ok((each_row, Column::of_items(found)))
 }
 
-/// The type that `key` has of the first vertex' label: a column of it turns into one of any type if the others differ.
+/// The type that `key` has of the first vertex' label: a column of it turns into one of any type if the others differ. Where it takes a
+/// message to learn the label, the type that all labels have.
 fn declared(vertices: &[VertexId], key: KeyId, cx: &Context<'_>) -> Result<ValueType> {
+    if cx.is_remote() {
+        let catalogue = cx.catalogue();
+        let owners = catalogue.labels().map(|(label, _)| evergraph_graph::catalogue::Owner::Label(label));
+        let mut types = owners.filter_map(|owner| catalogue.property_type(owner, key));
+        let first = types.next().unwrap_or(ValueType::Any);
+        return Ok(if types.all(|other| other == first) { first } else { ValueType::Any });
+    }
     let mut label = Vec::new();
     cx.view().labels(vertices.get(..1).unwrap_or_default(), &mut label)?;
     let owner = label.first().copied().flatten().map(evergraph_graph::catalogue::Owner::Label);

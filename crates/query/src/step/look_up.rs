@@ -16,6 +16,7 @@ use evergraph_graph::filter::Comparison;
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::IndexKind;
 use evergraph_graph::look_up::{MatchCursor, Matches, OrderedMatches, RangeCursor, ValueRange};
+use evergraph_graph::next_reads::NextReads;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView;
 use std::ops::Bound;
@@ -179,6 +180,7 @@ impl<O: IndexOwner> Choice<O> {
         match &self.asked {
             IndexRequests::Nothing => {}
             IndexRequests::Equal(key, all) => {
+                announce_single_values(*key, all, cx);
                 for (owner, values) in all {
                     equal(*owner, *key, values, &mut found, cx)?;
                 }
@@ -194,6 +196,20 @@ impl<O: IndexOwner> Choice<O> {
         found.sort_unstable();
         found.dedup();
         Ok(Some(found))
+    }
+}
+
+/// Announces that each of several indexes is asked for one value, so that all are asked together where that takes messages. Several
+/// values of one index are announced by whoever looks them up.
+fn announce_single_values<O: IndexOwner>(key: KeyId, all: &[(O, Vec<Value>)], cx: &Context<'_>) {
+    if all.len() < 2 || !cx.is_remote() || all.iter().any(|(_, values)| values.len() != 1) {
+        return;
+    }
+    let catalogue = cx.catalogue();
+    for (owner, values) in all {
+        if let Some(index) = catalogue.indexes_on(owner.owner(), key).next() {
+            cx.view().ahead(NextReads::ItemsOfValues(index.id, values));
+        }
     }
 }
 

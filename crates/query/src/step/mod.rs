@@ -16,6 +16,7 @@ pub mod dedup;
 pub mod element;
 pub mod expand;
 pub mod filter;
+pub mod foreseen;
 pub mod group;
 pub mod look_up;
 pub mod map;

@@ -21,7 +21,9 @@ use crate::execute::context::Context;
 use crate::execute::limits::MemoryShare;
 use crate::execute::pending_batches::PendingBatches;
 use crate::execute::pipeline::{Pipeline, Step};
+use crate::plan::element_reads::ElementRead;
 use crate::step::bulk::Merger;
+use crate::step::foreseen;
 use crate::value::item::Item;
 use evergraph_graph::error::Result;
 use std::collections::{HashMap, VecDeque};
@@ -70,6 +72,8 @@ pub struct Repeat {
     holding: MemoryShare,
     running: bool,
     out: PendingBatches,
+    /// What is read of those that go through the body once more, and of those that go on.
+    reads: [Vec<ElementRead>; 2],
 }
 
 impl Repeat {
@@ -92,12 +96,34 @@ impl Repeat {
             holding: MemoryShare::default(),
             running: false,
             out: PendingBatches::default(),
+            reads: [const { Vec::new() }; 2],
         }
+    }
+
+    /// The same, which announces what is read of rows that have gone through the body: of those that go through it once more, and of
+    /// those that go on.
+    #[must_use]
+    pub fn foreseeing(self, reads: [Vec<ElementRead>; 2]) -> Self {
+        Self { reads, ..self }
+    }
+
+    /// Announces what is read of rows that have run `loops` times.
+    fn announce(&self, batch: &Batch, loops: u32, cx: &Context<'_>) {
+        let [stays, goes] = &self.reads;
+        let is_last =
+            matches!(&self.until, Some((RowCondition::Times(times), _)) if u64::from(loops) >= *times);
+        let some_go =
+            is_last || self.emit.is_some() || matches!(&self.until, Some((RowCondition::Exists(_), _)));
+        let stays = stays.iter().filter(|_| !is_last);
+        foreseen::announce(stays.chain(goes.iter().filter(|_| some_go)), batch, cx);
     }
 
     /// Rows that the body has run `loops` times for: lets out what ends or is emitted, in the order of the rows. The rest is
     /// the next wave's.
     fn arrive(&mut self, batch: Batch, loops: u32, cx: &mut Context<'_>) -> Result<()> {
+        if loops > 0 {
+            self.announce(&batch, loops, cx);
+        }
         // How often each row goes out, and the rows that stay.
         let mut out = vec![0_u8; batch.len()];
         let mut stay: Vec<u32> = (0..batch.len() as u32).collect();

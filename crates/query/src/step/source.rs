@@ -6,12 +6,15 @@ use crate::batch::{Batch, Rows};
 use crate::execute::context::Context;
 use crate::execute::limits::MemoryShare;
 use crate::execute::pipeline::Step;
+use crate::plan::element_reads::{ElementPart, ElementRead};
 use crate::plan::operator::{Name, Scan, Test};
+use crate::plan::predicate::{Operand, Predicate};
 use crate::step::filter::passes;
-use crate::step::look_up;
+use crate::step::{foreseen, look_up};
 use crate::value::element_id::edge_of_text;
 use crate::value::item::Item;
 use evergraph_graph::error::{Error, Result};
+use evergraph_graph::filter::Comparison;
 use evergraph_graph::id::{EdgeId, LabelId, TypeId, VertexId};
 use evergraph_graph::view::{EdgeCursor, VertexCursor};
 
@@ -27,13 +30,22 @@ pub struct Vertices {
     named: Option<std::vec::IntoIter<VertexId>>,
     /// The memory of those.
     holding: MemoryShare,
+    /// What is read of those that are found, by the tests and behind them.
+    reads: Vec<ElementRead>,
 }
 
 impl Vertices {
     /// The vertices of `scan`.
     #[must_use]
     pub fn new(scan: Scan) -> Self {
-        Self { scan, row: 0, cursor: VertexCursor::default(), named: None, holding: MemoryShare::default() }
+        let (cursor, holding) = (VertexCursor::default(), MemoryShare::default());
+        Self { scan, row: 0, cursor, named: None, holding, reads: Vec::new() }
+    }
+
+    /// The same, which announces what is read of what it finds.
+    #[must_use]
+    pub fn foreseeing(self, reads: Vec<ElementRead>) -> Self {
+        Self { reads, ..self }
     }
 
     fn next(&mut self, limit: usize, cx: &mut Context<'_>) -> Result<Vec<VertexId>> {
@@ -69,6 +81,10 @@ impl Step for Vertices {
         let found = self.next(cx.charge.batch_rows(), cx)?;
         let rows = Rows::Some(vec![self.row as u32; found.len()].into());
         let made = batch.clone().follow(&rows, Column::new(Data::Vertices(found)));
+        // A scan of a label finds nothing else: it need not be read, either.
+        let by_label = if self.named.is_none() { tested_by_scan(&self.scan.tests) } else { None };
+        let is_read = |read: &&ElementRead| by_label.is_none() || read.part != ElementPart::Label;
+        foreseen::announce(self.reads.iter().filter(is_read), &made, cx);
         if self.cursor.done {
             (self.cursor, self.named, self.holding) = (VertexCursor::default(), None, MemoryShare::default());
             self.row += 1;
@@ -77,7 +93,12 @@ impl Step for Vertices {
                 *input = None;
             }
         }
-        passes(made, &self.scan.tests, cx).map(Some)
+        let (tests, more) = match by_label {
+            Some(at) => (&self.scan.tests[..at], &self.scan.tests[at + 1..]),
+            None => (&self.scan.tests[..], &[][..]),
+        };
+        let made = passes(made, tests, cx)?;
+        passes(made, more, cx).map(Some)
     }
 
     fn reset(&mut self, _origins: u32) {
@@ -250,6 +271,18 @@ pub(crate) fn labels<T: Ord>(tests: &[Test], number: impl Fn(&Name) -> Option<T>
     numbers.sort();
     numbers.dedup();
     Some(numbers)
+}
+
+/// The test that says no more than that an element has one of [`labels`], if there is one.
+fn tested_by_scan(tests: &[Test]) -> Option<usize> {
+    let at =
+        tests.iter().position(|test| matches!(test, Test::Label(predicate) if predicate.only().is_some()))?;
+    let names = match &tests[at] {
+        Test::Label(Predicate::Compare(Comparison::Equal, Operand::Item(name))) => std::slice::from_ref(name),
+        Test::Label(Predicate::Within(names)) => names.as_slice(),
+        _ => return None,
+    };
+    names.iter().all(|name| name.as_str().is_some()).then_some(at)
 }
 
 /// The vertices of `ids` that exist, in their order.

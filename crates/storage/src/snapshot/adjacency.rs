@@ -71,6 +71,15 @@ impl Ahead {
         }
     }
 
+    /// As `found` neighbours of so many rows are known, `room` more are expected of so many others: these take one message of other
+    /// machines, however many they are.
+    fn expect(&mut self, (rows, found): (usize, usize), room: usize) {
+        if rows > 0 && self.rows_max > AHEAD_ROWS_MAX {
+            let expected = room / found.div_ceil(rows).max(1);
+            self.rows = self.rows.max(expected.min(self.rows_max));
+        }
+    }
+
     /// Announces rows from `row` on, for edges of the types that its group has.
     fn announce<V: View>(
         &mut self,
@@ -107,7 +116,8 @@ impl<V: View> Reader<'_, V> {
         let mut choice = TypeChoice { wanted: types, chosen: Vec::new(), of: None };
         let mut list = Vec::new();
         let mut room = limit;
-        let mut ahead = Ahead::new(&self.view, cursor.row, limit);
+        let first_row = cursor.row;
+        let mut ahead = Ahead::new(&self.view, first_row, limit);
         while !cursor.done && room > 0 {
             let Some(vertex) = vertices.get(cursor.row) else {
                 cursor.done = true;
@@ -123,6 +133,7 @@ impl<V: View> Reader<'_, V> {
                 }
                 self.choose_types(&mut choice, *vertex, *side)?;
                 if cursor.row >= ahead.end && Some(side) == direction.sides().first() {
+                    ahead.expect((cursor.row - first_row, limit - room), room);
                     ahead.announce(self, vertices, cursor.row, (&choice.chosen, direction));
                 }
                 for edge_type in &choice.chosen {

@@ -131,6 +131,14 @@ impl CreateArguments {
 impl CreateArguments {
     /// Where the log is: on NATS if the first URL says so.
     fn log_access(&self) -> Result<LogAccess> {
+        let is_tls = |url: &&String| url.starts_with("https:") || url.starts_with("tls:");
+        if self.log_root.is_none()
+            && let Some(url) = self.log.iter().chain(&self.log_monitor).find(is_tls)
+        {
+            return Err(Error::invalid(format!(
+                "{url} needs the file of its root certificate: name it by --log-root"
+            )));
+        }
         let is_nats = self.log.first().is_some_and(|url| url.starts_with("nats:") || url.starts_with("tls:"));
         if is_nats { self.nats().map(LogAccess::Nats) } else { self.etcd().map(LogAccess::Etcd) }
     }
@@ -234,9 +242,14 @@ impl CreateReport {
         }
     }
 
+    /// Copies that there are of each partition: a node keeps one at most.
+    fn kept_copies(&self) -> usize {
+        usize::from(self.copies).min(self.nodes.len())
+    }
+
     /// Nodes whose loss the others survive.
     fn losses(&self) -> usize {
-        usize::from(self.copies).min(self.nodes.len()) - 1
+        self.kept_copies() - 1
     }
 }
 
@@ -244,7 +257,7 @@ impl fmt::Display for CreateReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nodes = counted(self.nodes.len() as u64, "node", "nodes");
         let partitions = counted(self.partitions.into(), "partition", "partitions");
-        let copies = counted(self.copies.into(), "copy", "copies");
+        let copies = counted(self.kept_copies() as u64, "copy", "copies");
         writeln!(f, "the cluster {} has {nodes}, {partitions}, {copies} of each", visible(&self.cluster))?;
         match self.losses() {
             0 => writeln!(f, "no node of it may be lost: it has one copy of each partition")?,

@@ -212,6 +212,8 @@ pub struct TravelledSection {
     pub edges_read: u64,
     /// Rows that it has sent to other nodes.
     pub rows_sent: u64,
+    /// Runs of queries that were asked here: two of one that began again, since a node was lost.
+    pub runs_asked: u64,
     /// Queries that were asked here, and have not ended.
     pub open_asked: u64,
     /// Those that run here, whichever node was asked.
@@ -296,6 +298,7 @@ impl NodeDocument {
             travelled: TravelledSection {
                 edges_read: status.peers.travelled.edges_read,
                 rows_sent: status.peers.travelled.rows,
+                runs_asked: status.peers.travelled.runs_asked,
                 open_asked: status.peers.travelling.asked as u64,
                 open_running: status.peers.travelling.running as u64,
             },
@@ -474,7 +477,13 @@ pub fn example() -> NodeDocument {
             frames_sent: 3,
             frames_received: 2,
         },
-        travelled: TravelledSection { edges_read: 7_000, rows_sent: 80, open_asked: 1, open_running: 3 },
+        travelled: TravelledSection {
+            edges_read: 7_000,
+            rows_sent: 80,
+            runs_asked: 21,
+            open_asked: 1,
+            open_running: 3,
+        },
     }
 }
 
@@ -610,7 +619,8 @@ mod tests {
         let mut document: serde_json::Value = serde_json::from_str(EARLIER).unwrap();
         document["travelled"] = serde_json::json!({"edges_read": 7_000, "rows_sent": 80});
         let read: NodeDocument = serde_json::from_value(document).unwrap();
-        let travelled = TravelledSection { open_asked: 0, open_running: 0, ..example().travelled };
+        let travelled =
+            TravelledSection { runs_asked: 0, open_asked: 0, open_running: 0, ..example().travelled };
         assert_eq!(read, NodeDocument { network, travelled, ..example() });
     }
 

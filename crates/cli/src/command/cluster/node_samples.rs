@@ -126,6 +126,12 @@ pub fn samples(report: &NodeDocument) -> Vec<DatabaseSample> {
         &[],
         counter(report.travelled.rows_sent),
     );
+    add(
+        "cluster_travel_runs",
+        "Runs of these queries that were asked for on this node: two of one that began again",
+        &[],
+        counter(report.travelled.runs_asked),
+    );
     for (role, count) in [("asked", report.travelled.open_asked), ("running", report.travelled.open_running)]
     {
         let help = "Queries that travel and have not ended: asked on this node, and running on it";
@@ -165,6 +171,7 @@ mod tests {
             "evergraph_cluster_frames_total{database=\"shop\",direction=\"received\"} 2.0",
             "evergraph_cluster_travel_edges_total{database=\"shop\"} 7000.0",
             "evergraph_cluster_travel_rows_total{database=\"shop\"} 80.0",
+            "evergraph_cluster_travel_runs_total{database=\"shop\"} 21.0",
             "evergraph_cluster_travel_open{database=\"shop\",role=\"asked\"} 1.0",
             "evergraph_cluster_travel_open{database=\"shop\",role=\"running\"} 3.0",
             "evergraph_cluster_log_failed{database=\"shop\"} 0.0",

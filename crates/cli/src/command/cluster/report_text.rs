@@ -23,15 +23,33 @@ const TOLD_PROBLEMS_MAX: usize = 8;
 
 /// A report as a list of what is known, and a table of nodes.
 #[derive(Debug)]
-pub struct ReportText<'r>(pub &'r NodeDocument);
+pub struct ReportText<'r> {
+    /// The report.
+    pub report: &'r NodeDocument,
+    /// Whether the node is so.
+    pub tense: Tense,
+}
+
+/// When a report is true.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tense {
+    /// Now: the process that made it runs.
+    Present,
+    /// It was, when a process made it that runs no more.
+    Past,
+}
 
 impl fmt::Display for ReportText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let report = self.0;
+        let Self { report, tense } = *self;
         let mut row = |name: &str, text: &str| writeln!(f, "{name:<13} {}", visible(text));
         let nodes = counted(report.members.len() as u64, "node", "nodes");
         row("cluster", &format!("{}, {nodes}", report.cluster))?;
-        row("node", &format!("{}: {}", report.node, told_state(report)))?;
+        let then = match tense {
+            Tense::Past if report.state != NodeState::Stopped => ", as it was then",
+            Tense::Past | Tense::Present => "",
+        };
+        row("node", &format!("{}{then}: {}", report.node, told_state(report)))?;
         row("log", &told_log(report))?;
         let alarms = report.alarms.authors + report.alarms.lost_appends + report.alarms.nodes;
         if alarms > 0 {
@@ -198,9 +216,13 @@ mod tests {
     use super::*;
     use crate::command::cluster::node_document::example;
 
+    fn told(report: &NodeDocument) -> String {
+        ReportText { report, tense: Tense::Present }.to_string()
+    }
+
     #[test]
     fn a_node_is_told_in_lines_and_a_table() {
-        let text = ReportText(&example()).to_string();
+        let text = told(&example());
         let lines: Vec<String> =
             text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         for line in [
@@ -214,7 +236,7 @@ mod tests {
             "0 10.0.0.0:7400 1 this node 1,234",
             "1 10.0.0.1:7400 2 now 1,230",
         ] {
-            assert!(lines.iter().any(|told| told == line), "{line}: {text}");
+            assert!(lines.iter().any(|one| one == line), "{line}: {text}");
         }
         assert!(lines.last().is_some_and(|line| line.contains(" ago ") && line.ends_with(" 980")), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
@@ -225,13 +247,13 @@ mod tests {
         let mut document = example();
         document.state = NodeState::WithoutLog;
         document.log.failure = Some("no member answers\u{1b}".to_owned());
-        let text = ReportText(&document).to_string();
+        let text = told(&document);
         assert!(text.contains("cannot commit: the log does not answer (no member answers\\u{1b})"), "{text}");
         document.state = NodeState::Stopped;
         document.stopped = Some("the log changed".to_owned());
         document.alarms.lost_appends = 1;
         document.checkpoint.failure = Some("no room".to_owned());
-        let text = ReportText(&document).to_string();
+        let text = told(&document);
         for part in ["has stopped: the log changed", "1 claim of another log", "the last one failed: no room"]
         {
             assert!(text.contains(part), "{part}: {text}");
@@ -251,7 +273,7 @@ mod tests {
             problems: (3..14).map(problem).collect(),
             ..PartitionsSection::default()
         };
-        let text = ReportText(&document).to_string();
+        let text = told(&document);
         for part in [
             "0: serves, without 11 partitions that it should keep",
             "43 kept: 32 complete, 11 LOST when it started\n",
@@ -263,12 +285,12 @@ mod tests {
         }
         assert!(!text.contains("partition 11 is"), "{text}");
         (document.state, document.silent_seconds) = (NodeState::Silent, Some(12.0));
-        let text = ReportText(&document).to_string();
+        let text = told(&document);
         assert!(text.contains("0: DOES NOT ANSWER: what follows is 12"), "{text}");
         assert!(!text.contains("serves"), "{text}");
         document.state = NodeState::Joining;
         document.log.failure = Some("no member answers".to_owned());
-        let text = ReportText(&document).to_string();
+        let text = told(&document);
         assert!(text.contains("has not joined yet; the log does not answer (no"), "{text}");
     }
 }

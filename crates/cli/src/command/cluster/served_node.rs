@@ -1,6 +1,6 @@
 //! Served node: the node that this process runs, as the server, its log and other processes see it.
 
-use crate::command::cluster::node_document::{NodeDocument, NodeState};
+use crate::command::cluster::node_document::{MemberSection, NodeDocument, NodeState};
 use crate::command::cluster::node_samples::samples;
 use crate::command::cluster::status_file::StatusDocument;
 use crate::command::service::serving::Companion;
@@ -34,6 +34,9 @@ pub fn reporting(progress: Sender<String>) -> OnReport {
 /// How often its status is looked at, for its file and the log of the server.
 const STATUS_INTERVAL: Duration = Duration::from_secs(1);
 
+/// After so long in its cluster a node is told of others that it has never heard of. Before that their connections are being made.
+const GREETING_TIME: Duration = Duration::from_secs(5);
+
 /// A node, and what was told of it last.
 pub struct ServedNode {
     node: Arc<ClusterNode>,
@@ -49,6 +52,8 @@ struct Told {
     /// Where it serves drivers.
     url: Option<String>,
     state: Option<NodeState>,
+    /// Since when it has been a member.
+    joined_at: Option<Instant>,
     lost_members: BTreeSet<u16>,
     file_failure: Option<String>,
 }
@@ -129,8 +134,9 @@ impl Told {
             }
             self.state = Some(state);
         }
-        let lost: BTreeSet<u16> = report.lost_members().map(|member| member.node).collect();
         if state != NodeState::Joining {
+            let joined_at = *self.joined_at.get_or_insert_with(Instant::now);
+            let lost = lost_members(report, joined_at.elapsed());
             for member in &report.members {
                 let (was_lost, is_lost) =
                     (self.lost_members.contains(&member.node), lost.contains(&member.node));
@@ -148,6 +154,12 @@ impl Told {
             self.lost_members = lost;
         }
     }
+}
+
+/// Members that are told as lost by a node that has been one for so long.
+fn lost_members(report: &NodeDocument, joined_for: Duration) -> BTreeSet<u16> {
+    let is_lost = |member: &&MemberSection| member.applied.is_some() || joined_for >= GREETING_TIME;
+    report.lost_members().filter(is_lost).map(|member| member.node).collect()
 }
 
 impl ClusterMember for ServedNode {
@@ -189,6 +201,16 @@ impl Companion for ServedNode {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::command::cluster::node_document::example;
+
+    #[test]
+    fn a_member_is_not_told_as_lost_while_connections_are_first_made() {
+        let mut report = example();
+        assert_eq!(lost_members(&report, Duration::ZERO), [2].into(), "it was heard of before");
+        report.members[2].applied = None;
+        assert!(lost_members(&report, GREETING_TIME / 2).is_empty());
+        assert_eq!(lost_members(&report, GREETING_TIME), [2].into());
+    }
 
     #[test]
     fn each_state_but_serving_is_a_problem_that_the_health_of_the_server_tells() {

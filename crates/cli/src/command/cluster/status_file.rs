@@ -7,6 +7,7 @@
 //! Nothing of the node depends on it. Whether its process still runs is told by the lock that the node itself has on its folder.
 
 use crate::command::cluster::node_document::NodeDocument;
+use evergraph_cluster::running::description::CLUSTER_FILE;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -58,13 +59,7 @@ impl StatusDocument {
     pub fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(STATUS_NAME);
         let text = fs::read(&path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => {
-                let folder = folder.display();
-                let text = format!(
-                    "{folder} has no status: it is not the folder of a node, or `evergraph cluster serve {folder}` has not run yet"
-                );
-                Error::new(ErrorKind::NotFound, text)
-            }
+            io::ErrorKind::NotFound => Error::new(ErrorKind::NotFound, missing(folder)),
             _ => failure("read", &path, error),
         })?;
         serde_json::from_slice(&text).map_err(|error| {
@@ -80,6 +75,20 @@ impl StatusDocument {
     pub fn age(&self) -> Duration {
         let written_at = UNIX_EPOCH + Duration::from_micros(self.written_at);
         SystemTime::now().duration_since(written_at).unwrap_or_default()
+    }
+}
+
+/// Why the folder has no status.
+fn missing(folder: &Path) -> String {
+    let shown = folder.display();
+    if folder.join(CLUSTER_FILE).exists() {
+        format!(
+            "{shown} has no status: `evergraph cluster serve {shown}` has not run yet, or has not joined its cluster, as its log says"
+        )
+    } else {
+        format!(
+            "{shown} is not the folder of a node: it has no {CLUSTER_FILE}. `evergraph cluster create OUT` makes OUT/node-0 and so on"
+        )
     }
 }
 
@@ -101,7 +110,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let missing = StatusDocument::read(folder.path()).unwrap_err();
         assert_eq!(missing.kind(), ErrorKind::NotFound);
+        assert!(missing.to_string().contains("not the folder of a node"), "{missing}");
+        fs::write(folder.path().join(CLUSTER_FILE), "").unwrap();
+        let missing = StatusDocument::read(folder.path()).unwrap_err();
+        assert_eq!(missing.kind(), ErrorKind::NotFound);
         assert!(missing.to_string().contains("evergraph cluster serve"), "{missing}");
+        fs::remove_file(folder.path().join(CLUSTER_FILE)).unwrap();
         let document = StatusDocument::new(example(), None);
         document.write(folder.path()).unwrap();
         assert_eq!(StatusDocument::read(folder.path()).unwrap(), document);

@@ -216,13 +216,14 @@ where
     Ok(RequestSender(sender))
 }
 
-/// What the first request says where something else listens, or expects TLS: the connection alone would work.
+/// What the first request says where something else listens, expects TLS, or demands a certificate: the connection alone would work.
 fn first_failure(endpoint: &EtcdEndpoint, status: &Status) -> String {
     let reason = reason_of(status);
-    if status.source().is_some() && !endpoint.is_tls() {
-        return format!("{reason}; if it expects TLS, write https");
+    match (status.source().is_some(), endpoint.is_tls()) {
+        (true, false) => format!("{reason}; if it expects TLS, write https"),
+        (true, true) => format!("{reason}; if it demands certificates of clients, name one that it trusts"),
+        (false, _) => reason,
     }
-    reason
 }
 
 /// Runs what HTTP/2 needs until the connection is dropped: a member that was stopped would keep the socket open for

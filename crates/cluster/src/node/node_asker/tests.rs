@@ -1,12 +1,21 @@
 //! Node asker: a toy node answers as the partitions that are asked say, and readers of own partitions as a test says.
 
 use super::*;
+use crate::certification::certifier::CertifierLimits;
+use crate::key_hash::graph_salt::GraphSalt;
 use crate::log_position::LogPosition;
 use crate::node::node_thread::{NodeBell, NodeStep, NodeThread, ThreadedNode};
+use crate::node::own_partitions::tests::counting_reader::CountingReader;
 use crate::node::owned_node::AskCallback;
 use crate::node::readers::Readers;
+use crate::node::replicated_state::ReplicatedState;
+use crate::node::shared_tables::TablesPublisher;
 use crate::planted::assert_found;
+use crate::record_id::NodeId;
+use crate::tables::cluster_tables::ClusterTables;
+use crate::tables::members::Members;
 use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::partition::PartitionCount;
 use evergraph_graph::view::GraphView;
 use evergraph_storage::io::clock::SystemClock;
 use evergraph_storage::snapshot::index_entries::CheckTime;
@@ -165,7 +174,7 @@ fn nothing_is_asked_for_whoever_has_failed_meanwhile() {
 fn other_nodes_are_asked_before_own_work_is_done_and_waited_for_after_it() {
     let (thread, asker) = started();
     let mut works = 0;
-    let mut own_work = || {
+    let mut own_work = |_: CheckTime<'_>| {
         works += 1;
         assert_eq!(told(&thread, |node| node.count), 1, "nobody was asked yet");
         Ok(())
@@ -173,12 +182,12 @@ fn other_nodes_are_asked_before_own_work_is_done_and_waited_for_after_it() {
     assert_eq!(asker.ask_beside(vec![message(PartitionId(1))], &mut own_work).unwrap(), [[1]]);
     assert_eq!(works, 1);
     // What it fails by ends the wait.
-    let mut fails = || Err(Error::new(ErrorKind::Cancelled, "on purpose"));
+    let mut fails = |_: CheckTime<'_>| Err(Error::new(ErrorKind::Cancelled, "on purpose"));
     let failed = asker.ask_beside(vec![message(NEVER)], &mut fails).unwrap_err();
     assert_eq!(failed.to_string(), "on purpose");
     assert_eq!(told(&thread, forgotten), [2]);
     let mut alone = 0;
-    let mut own_work = || {
+    let mut own_work = |_: CheckTime<'_>| {
         alone += 1;
         Ok(())
     };
@@ -186,10 +195,65 @@ fn other_nodes_are_asked_before_own_work_is_done_and_waited_for_after_it() {
     assert_eq!((alone, told(&thread, |node| node.count)), (1, 2), "without messages");
 }
 
+fn own_work_ends_with_the_first_error() {
+    let (thread, asker) = started();
+    let mut own_work = |others: CheckTime<'_>| {
+        // The node has asked for both, and one has failed.
+        while told(&thread, |node| (node.count, node.callbacks.len())) != (2, 1) {}
+        let heard = others().expect_err("own work goes on though nobody waits for it");
+        assert_eq!(heard.kind(), ErrorKind::Conflict);
+        Err(heard)
+    };
+    let failed = asker.ask_beside([TOO_OLD, NEVER].map(message).to_vec(), &mut own_work).unwrap_err();
+    assert!(failed.kind() == ErrorKind::Conflict && failed.to_string().contains("too long ago"), "{failed}");
+    assert_eq!(told(&thread, forgotten), [1, 2]);
+}
+
+#[test]
+fn own_work_hears_the_errors_of_others() {
+    own_work_ends_with_the_first_error();
+}
+
+fn partitions_of_the_readers_moment_are_read_where_they_lie() {
+    let (thread, asker) = started();
+    let members = Members::new([(NodeId(0), "a:1".into())]);
+    let tables = ClusterTables::new(PartitionCount::new(2).unwrap(), members, 1);
+    let state = ReplicatedState::new(GraphSalt([7; 16]), CertifierLimits::default(), tables);
+    let moment = TablesPublisher::new(&state).tables().newest();
+    let (here, elsewhere, counting) = (PartitionId(0), PartitionId(1), CountingReader::new());
+    let reader = Arc::clone(&counting) as Arc<dyn PartitionReader>;
+    let partitions = OwnPartitions::of(LogPosition(7), [(here, reader)]);
+    let readers = Readers::new(moment.seen());
+    readers.joined();
+    let beside =
+        |asker: NodeAsker<ToyNode>| asker.beside(partitions.clone(), &moment, Arc::new(SystemClock::new()));
+    let patience = Duration::from_secs(9);
+    let of_moment = beside(NodeAsker::new(thread.handle(), readers.begin().unwrap(), patience));
+    assert!(of_moment.own_view(here).is_some(), "what is kept here is asked for");
+    assert!(of_moment.own_view(here).is_some() && of_moment.own_view(elsewhere).is_none());
+    assert_eq!((counting.opens(), counting.open()), (1, 1));
+    drop(of_moment);
+    assert_eq!(counting.open(), 0);
+    // It begins where the node's tables are not.
+    let other = beside(asker);
+    assert!(other.own_view(here).is_none(), "it is of another log");
+    assert_eq!(other.ask(vec![message(here)]).unwrap(), [[0]]);
+    assert_eq!((counting.opens(), told(&thread, |node| node.count)), (1, 1), "its node asks");
+}
+
+#[test]
+fn own_partitions_are_read_at_the_moment_of_the_reader() {
+    partitions_of_the_readers_moment_are_read_where_they_lie();
+}
+
 #[test]
 fn planted_bugs_are_found() {
     let leak = nothing_is_asked_for_whoever_has_failed_meanwhile;
     assert_found(Bug::AskedAfterTheEnd, leak, "an ask stays open");
+    assert_found(Bug::OwnWorkDeaf, own_work_ends_with_the_first_error, "own work goes on");
+    let own_views = partitions_of_the_readers_moment_are_read_where_they_lie;
+    assert_found(Bug::OwnViewsUnread, own_views, "what is kept here is asked for");
+    assert_found(Bug::OwnViewsOfOtherLog, own_views, "it is of another log");
 }
 
 /// What the reader of an own partition does.

@@ -8,10 +8,13 @@ use crate::planted::assert_found;
 use crate::record::strategy::{any_author, any_seen};
 use crate::record_id::{Author, NodeId};
 use crate::remote::question::RefusalReason;
-use crate::travel::message::TravelId;
+use crate::travel::message::{BeginTravel, TravelFailure, TravelId, TravelRows};
 use evergraph_graph::id::PartitionId;
+use evergraph_graph::partition::PartitionCount;
+use evergraph_graph::travel::{Routes, StageMeasure, TravelStart};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use std::sync::Arc;
 use std::time::Duration;
 
 fn any_id() -> impl Strategy<Value = QuestionId> {
@@ -162,6 +165,68 @@ fn the_bytes_are_those_of_version_1() {
         let written: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(written, golden);
         assert_eq!(Frame::decode(&bytes), Ok(Some((bytes.len(), frame.clone()))));
+    }
+}
+
+#[test]
+fn what_nodes_say_of_queries_has_the_bytes_of_version_2_of_the_protocol() {
+    let Frame::Question(question) = sample() else { panic!("a question") };
+    let (asker, at) = (question.id.asker, question.at);
+    let id = TravelId { asker, number: 300 };
+    let begin = BeginTravel {
+        id,
+        at,
+        patience: Duration::from_millis(1500),
+        memory_bytes: 1 << 20,
+        start: TravelStart::Rows,
+        stages: 3,
+        places: vec![asker, Author { node: NodeId(4), incarnation: 0 }],
+        routes: Arc::new(Routes::new(PartitionCount::new(3).unwrap(), 2, vec![0, 1, 0]).unwrap()),
+        program: vec![1, 2, 3],
+    };
+    let measure = StageMeasure {
+        rows: 5,
+        edges: 600,
+        sent_rows: 4,
+        sent_bytes: 300,
+        sent_messages: 2,
+        time: Duration::from_nanos(77_000),
+    };
+    let rows = TravelRows {
+        id,
+        incarnation: 9,
+        stage: 2,
+        number: 200,
+        is_last: true,
+        count: 5,
+        measures: vec![measure],
+        rows: b"rows".to_vec(),
+    };
+    // Each written by an independent program.
+    let golden = [
+        (
+            TravelMessage::Begin(Arc::new(begin)),
+            "45000000010801030002000000ac020700000000000000000102030405060708090a0b0c0d0e0fdc0500008080400103\
+             020300020000000400000000000300010003010203474c3ebe",
+        ),
+        (
+            TravelMessage::Rows(Arc::new(rows)),
+            "28000000010802030002000000ac020900000002c80101050105d80404ac0202c8d90404726f7773de71f155",
+        ),
+        (TravelMessage::Want { id, stage: 2, from: 4 }, "11000000010803030002000000ac020204d8ecea06"),
+        (
+            TravelMessage::Failed { id, incarnation: 9, failure: TravelFailure::busy("disk") },
+            "19000000010804030002000000ac020900000006046469736bb137be52",
+        ),
+        (TravelMessage::End(id), "0f000000010805030002000000ac028bc6761f"),
+        (TravelMessage::More { id, stage: 2, from: 5 }, "11000000010806030002000000ac020205fcaaef35"),
+    ];
+    for (message, golden) in golden {
+        let frame = Frame::Travel(message);
+        let bytes = frame.encode();
+        let written: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(written, golden);
+        assert_eq!(Frame::decode(&bytes), Ok(Some((bytes.len(), frame))));
     }
 }
 

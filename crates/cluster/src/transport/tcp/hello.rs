@@ -3,7 +3,7 @@
 //! ```text
 //! OFFSET  SIZE  FIELD
 //!      0     4  magic "EGNT"
-//!      4     1  version, 1; up to here the same in all versions, and none is shorter as a whole
+//!      4     1  version, 2; up to here the same in all versions, and none is shorter as a whole
 //!      5     1  answer: 0 from the dialler; from the listener 0 welcome, 1 other version, 2 other cluster,
 //!               3 other receiver, 4 other certificate, 5 unknown node
 //!      6    16  cluster
@@ -14,6 +14,9 @@
 //! Numbers are little-endian. The dialler speaks first. The listener answers whatever has the magic, and closes the
 //! connection after any answer but a welcome; no frame is sent before that. All of it is within TLS, which checks that
 //! nobody changed a byte.
+//!
+//! The version counts changes of all that nodes say to each other, contents of frames included. 2: a node that cannot go on with a
+//! query says which start of it that is (`travel/message.rs`).
 
 use crate::record_id::NodeId;
 use crate::transport::tcp::node_name::ClusterId;
@@ -21,7 +24,7 @@ use evergraph_graph::bytes::{Decoded, Reader};
 use std::fmt;
 
 /// The version that this build speaks.
-pub const PROTOCOL_VERSION: u8 = 1;
+pub const PROTOCOL_VERSION: u8 = 2;
 
 /// Bytes of a hello.
 pub(super) const HELLO_BYTES: usize = 26;
@@ -177,12 +180,12 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_are_those_of_version_1() {
+    fn the_bytes_are_those_of_version_2() {
         let cluster = ClusterId(std::array::from_fn(|at| at as u8));
         let hello =
             Hello { answer: HelloAnswer::OtherCluster, cluster, sender: NodeId(3), receiver: NodeId(0x102) };
         let written: String = hello.encode().iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(written, "45474e540102000102030405060708090a0b0c0d0e0f03000201");
+        assert_eq!(written, "45474e540202000102030405060708090a0b0c0d0e0f03000201");
         for (number, answer) in HelloAnswer::ALL.iter().enumerate() {
             assert_eq!(*answer as usize, number);
         }
@@ -202,7 +205,9 @@ mod tests {
             Hello::decode(&bytes).map_err(|error| (error.offset, error.expected))
         };
         assert_eq!(edited(0, b'G'), Err((0, "the magic EGNT expected".to_owned())));
-        assert_eq!(edited(4, 2), Ok(Greeting::OtherVersion(2)));
+        for version in [1, 3] {
+            assert_eq!(edited(4, version), Ok(Greeting::OtherVersion(version)));
+        }
         assert_eq!(edited(5, 6), Err((5, "an answer of 0 to 5 expected, found 6".to_owned())));
         let longer = [&hello.encode()[..], &[0]].concat();
         assert_eq!(Hello::decode(&longer).map_err(|error| error.offset), Err(HELLO_BYTES));

@@ -75,8 +75,8 @@ impl NodeIdentity {
             unusable(
                 &files.certificate,
                 &format!(
-                    "{problem}; sign one for the DNS name {name}, for server and client authentication, with the \
-                     key of the CA in {authority}"
+                    "{problem}; `evergraph cluster renew` writes one where ca.key is, or sign one for the DNS name {name}, \
+                     for server and client authentication, with the key of the CA in {authority}"
                 ),
             )
         })?;

@@ -52,11 +52,18 @@ impl TcpTransport {
         waker: Waker,
     ) -> Result<Self> {
         let failed = |error: io::Error| {
-            let kind = match error.kind() {
-                io::ErrorKind::AddrInUse => ErrorKind::Busy,
-                _ => ErrorKind::Io,
+            let (kind, action) = match error.kind() {
+                io::ErrorKind::AddrInUse => {
+                    (ErrorKind::Busy, ": another process listens there, such as another node")
+                }
+                io::ErrorKind::AddrNotAvailable => (
+                    ErrorKind::Io,
+                    ": this machine has no such address. The folder may be that of another node; where others reach this machine at an \
+                     address that it does not have itself, set `listen` in node.toml, such as \"0.0.0.0:7400\"",
+                ),
+                _ => (ErrorKind::Io, ""),
             };
-            Error::new(kind, format!("listen at {listen} for other nodes: {error}")).because(error)
+            Error::new(kind, format!("listen at {listen} for other nodes: {error}{action}")).because(error)
         };
         let listener = std::net::TcpListener::bind(listen).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;

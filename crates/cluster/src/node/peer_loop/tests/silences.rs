@@ -1,8 +1,22 @@
-//! Silences: a node finds no other silent whose heartbeats wait behind frames of a third one, but does not wait for ever.
+//! Silences: a node finds no other silent whose heartbeats wait behind frames of a third one, but does not wait for ever. Neither for a
+//! query that runs, nor for one that begins.
 
 use super::*;
 use crate::travel::message::TravelId;
 use evergraph_graph::travel::{TravelProgram, TravelStart};
+use std::collections::BTreeSet;
+
+/// Asks for a query, which begins in the next step.
+fn ask(queries: &TravellingQueries) -> TravelId {
+    let program = TravelProgram {
+        bytes: vec![1],
+        stages: 1,
+        start: TravelStart::Everywhere,
+        memory_bytes: 1 << 20,
+        time: ms(60_000),
+    };
+    queries.ask(SeenLog::START, program).unwrap()
+}
 
 /// A query of node 0 that runs on nodes 1 and 2, too.
 struct RunningQuery {
@@ -19,14 +33,7 @@ impl RunningQuery {
         let (mut asker, others) = (Peer::new(0, &network), [1, 2].map(|node| network.connect(NodeId(node))));
         asker.node.tables = tables_of(3);
         let queries = queries_of(&mut asker);
-        let program = TravelProgram {
-            bytes: vec![1],
-            stages: 1,
-            start: TravelStart::Everywhere,
-            memory_bytes: 1 << 20,
-            time: ms(60_000),
-        };
-        let id = queries.ask(SeenLog::START, program).unwrap();
+        let id = ask(&queries);
         let mut query = Self { asker, others, queries, id };
         (1..=2).for_each(|node| query.hears(node, 1));
         query.asker.step(0);
@@ -76,9 +83,34 @@ fn frames_without_end_of_one_node_do_not_hide_that_another_one_is_silent() {
 }
 
 #[test]
+fn a_query_begins_on_a_node_whose_heartbeat_waits_behind_many_frames() {
+    let mut query = RunningQuery::begin();
+    let all = BTreeSet::from([0, 1, 2].map(NodeId));
+    assert_eq!(query.queries.nodes_of(query.id), all);
+    query.hears(1, 2 * FRAMES_PER_STEP + 1);
+    query.hears(2, 1);
+    let id = ask(&query.queries);
+    query.asker.step(450);
+    assert_eq!(query.queries.nodes_of(id), all, "it has said something, which is not taken yet");
+}
+
+#[test]
+fn a_query_begins_on_no_node_that_was_silent_before_many_frames_came() {
+    let mut query = RunningQuery::begin();
+    query.hears(1, 1);
+    query.asker.step(450);
+    query.hears(1, FRAMES_PER_STEP + 1);
+    let id = ask(&query.queries);
+    query.asker.step(460);
+    assert_eq!(query.queries.nodes_of(id), BTreeSet::from([0, 1].map(NodeId)));
+}
+
+#[test]
 fn planted_bugs_of_silences_are_found() {
     let waits = a_node_whose_heartbeat_waits_behind_many_frames_is_not_found_silent;
     assert_found(Bug::LeftFramesUnheard, waits, "it has said something");
+    let begins = a_query_begins_on_a_node_whose_heartbeat_waits_behind_many_frames;
+    assert_found(Bug::LeftFramesUnheard, begins, "it has said something, which is not taken yet");
     let endless = frames_without_end_of_one_node_do_not_hide_that_another_one_is_silent;
     assert_found(Bug::SilencePutOffForEver, endless, "it is lost behind frames of another one");
 }

@@ -98,7 +98,7 @@ def test_a_folder_that_is_no_node_is_told_and_nothing_is_made(tmp_path: Path) ->
     for path in ["cluster:", "cluster://host:7400/social"]:
         with pytest.raises(eg.InvalidError, match="names no folder"):
             eg.open(path)
-    with pytest.raises(eg.InvalidError, match="graph of a cluster"):
+    with pytest.raises(eg.InvalidError, match="files of one database"):
         eg.check_files(f"cluster:{tmp_path}")
 
 

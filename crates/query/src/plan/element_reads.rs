@@ -61,7 +61,7 @@ pub struct ElementRead {
 
 /// What is read of the elements of rows that come to the first of several operators, each once.
 ///
-/// Cost: a walk over at most [`OPERATORS_MAX`] operators.
+/// Cost: a walk over at most 100 operators.
 #[must_use]
 pub fn element_reads(operators: &[Operator]) -> Vec<ElementRead> {
     let mut walk = ReadWalk::default();

@@ -290,6 +290,29 @@ fn nodes_read_on_while_the_log_is_silent_and_writes_end_or_wait_for_it() {
     nodes_read_on_and_writes_end_or_wait(51, Away::Silent);
 }
 
+/// A log tells that it ends behind what a node has read of it.
+#[test]
+fn a_fresh_snapshot_waits_for_what_the_log_has_and_ends_if_it_does_not_come() {
+    let coordinator = CoordinatorOptions { patience: Duration::from_secs(2), ..waiting(PATIENCE) };
+    let databases = Databases::start(&ClusterSetup { seed: 52, coordinator, ..ClusterSetup::default() });
+    let [first, second, third] = databases.all();
+    let ring = Ring::write(first);
+    databases.wait();
+    let messages = databases.log().messages().len();
+    databases.log().set_faults(LogFaults { lag: OneIn(1), ..LogFaults::default() });
+    // It takes the commit and the cancel, and shows neither.
+    let written = ring.begin_to_write_age(second, 0, TransactionOptions::default());
+    let unknown = of_unknown_outcome(&written.wait_within(4 * LOG_PATIENCE).unwrap_err());
+    assert!(databases.log().messages().len() > messages, "it takes nothing");
+    let not_fresh = begin_fresh(first).wait_within(2 * LOG_PATIENCE);
+    assert_eq!(not_fresh.kind(), ErrorKind::Busy, "{not_fresh}");
+    ring.check(&first.snapshot());
+    databases.log().set_faults(LogFaults::default());
+    let age = i64::from(third.settle(unknown).unwrap().is_some());
+    [first, second, third].iter().for_each(|db| ring.check_fresh(db, [age, 0, 0]));
+    databases.check();
+}
+
 #[test]
 fn nodes_read_on_while_etcd_stands_still_and_a_commit_waits_for_it() {
     let Some(cluster) = TwoNodes::create() else { return };

@@ -8,6 +8,8 @@ use evergraph_replica::source::postgres::settings::ConnectionSettings;
 use evergraph_replica::wire::startup::{Password, Purpose};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Once;
+use std::thread;
+use std::time::Duration;
 
 /// A shared server with users of every way of logging in.
 fn server() -> Option<&'static TestServer> {
@@ -16,6 +18,7 @@ fn server() -> Option<&'static TestServer> {
     USERS.call_once(|| {
         let users = "CREATE ROLE scram LOGIN REPLICATION PASSWORD 'correct horse'; \
                      CREATE ROLE bound LOGIN PASSWORD 'correct horse'; \
+                     CREATE ROLE single LOGIN CONNECTION LIMIT 1 PASSWORD 'correct horse'; \
                      CREATE ROLE clear LOGIN PASSWORD 'correct horse'; \
                      SET password_encryption = 'md5'; CREATE ROLE hashed LOGIN PASSWORD 'correct horse'";
         run_sql(&mut server.connect("postgres"), users);
@@ -57,6 +60,24 @@ fn every_way_of_logging_in_takes_the_right_password_alone() {
     let missing =
         open(server, "postgres://postgres@127.0.0.1:PORT/nowhere?sslmode=disable", None).unwrap_err();
     assert_eq!(missing.sqlstate(), Some("3D000"), "{missing}");
+}
+
+/// A command that began just when another had ended was refused: the server had not yet noticed that.
+#[test]
+fn a_place_that_is_given_back_is_waited_for_and_one_that_is_not_is_an_error() {
+    let Some(server) = server() else { return };
+    let url = "postgres://single@127.0.0.1:PORT/postgres?sslmode=disable";
+    let open_another = || open(server, url, Some("correct horse"));
+    let holder = open_another().unwrap();
+    let refused = open_another().unwrap_err();
+    assert_eq!(refused.sqlstate(), Some("53300"), "{refused}");
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            thread::sleep(Duration::from_millis(300));
+            drop(holder);
+        });
+        assert_eq!(who(open_another().unwrap()).0, "single");
+    });
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Who may log in how. The first line that fits counts.
 const HBA: &str = "local all all trust\n\
     hostssl all bound 127.0.0.1/32 scram-sha-256\n\
-    host all scram 127.0.0.1/32 scram-sha-256\n\
+    host all scram,single 127.0.0.1/32 scram-sha-256\n\
     host all hashed 127.0.0.1/32 md5\n\
     host all clear 127.0.0.1/32 password\n\
     host all,replication postgres,reader 127.0.0.1/32 trust\n";

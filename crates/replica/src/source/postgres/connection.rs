@@ -1,6 +1,7 @@
 //! `Connection`: one conversation with a server, on the thread that calls.
 
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use evergraph_graph::cancel::CancelFlag;
@@ -25,6 +26,14 @@ pub const QUERY_TIME_MAX: Duration = Duration::from_secs(120);
 /// How long a request to cancel a query may take.
 const CANCEL_TIME_MAX: Duration = Duration::from_secs(5);
 
+/// The SQLSTATE of a server that has no connection, or no WAL sender, left.
+const TOO_MANY_CONNECTIONS: &str = "53300";
+/// How long a log-in waits for a place where the server has none free: one is given back only when the process of the
+/// connection that had it has ended, some milliseconds after its client.
+const PLACE_TIME_MAX: Duration = Duration::from_secs(2);
+/// How long it waits before it asks again.
+const PLACE_INTERVAL: Duration = Duration::from_millis(50);
+
 /// A row of a query's result: texts, `None` for null.
 pub type ResultRow = Vec<Option<String>>;
 
@@ -39,12 +48,34 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects and logs in. Setting `cancel` ends this wait, and every later one.
+    /// Connects and logs in. Setting `cancel` ends this wait, and every later one. A server that has no place free is asked
+    /// again for two seconds.
     ///
     /// # Errors
     /// If nobody listens there, the log-in fails, or the server is older than version 14.
     pub fn open(settings: &ConnectionSettings, purpose: Purpose, cancel: &CancelFlag) -> SourceResult<Self> {
         let deadline = Deadline::within(settings.connect_time_max, cancel);
+        let began = Instant::now();
+        loop {
+            match Self::open_once(settings, purpose, cancel, deadline) {
+                Err(error)
+                    if error.sqlstate() == Some(TOO_MANY_CONNECTIONS)
+                        && began.elapsed() < PLACE_TIME_MAX.min(settings.connect_time_max)
+                        && !cancel.is_cancelled() =>
+                {
+                    thread::sleep(PLACE_INTERVAL);
+                }
+                done => return done,
+            }
+        }
+    }
+
+    fn open_once(
+        settings: &ConnectionSettings,
+        purpose: Purpose,
+        cancel: &CancelFlag,
+        deadline: Deadline<'_>,
+    ) -> SourceResult<Self> {
         let socket = Socket::connect(settings, deadline)?;
         let place = settings.place();
         let startup = Startup {

@@ -274,6 +274,8 @@ pub enum Bug {
     FrameMemoryKept,
     /// The count of a batch is taken for what has come.
     BatchCountUnchecked,
+    /// A question of a batch reads at the snapshot of the one before.
+    SnapshotTakenFromBefore,
     /// Of a batch for which the network has no room only the first frame waits on.
     BatchCut,
     /// A question that its asker has forgotten waits on.

@@ -109,6 +109,11 @@ impl View for AnyView<'_> {
     }
 
     #[inline]
+    fn heeds_ahead(&self) -> bool {
+        with_view!(self, view => view.heeds_ahead())
+    }
+
+    #[inline]
     fn read_ahead(&self, vertices: &[VertexId], edge_type: TypeId, side: Direction) {
         with_view!(self, view => view.read_ahead(vertices, edge_type, side));
     }

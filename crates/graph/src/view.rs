@@ -190,9 +190,15 @@ pub trait GraphView: Send + Sync {
         Ok(())
     }
 
-    /// Whether a read may take a message to another machine. Who has to read item by item then gathers what comes next, and
-    /// announces it ([`GraphView::ahead`]).
+    /// Whether a read may wait: for another machine, or for what another thread of this one has still to apply.
     fn is_remote(&self) -> bool {
+        false
+    }
+
+    /// Whether it gains by what is announced ([`GraphView::ahead`]): reads may take messages, which go together then. A
+    /// reader that reads item by item announces its next reads only to such a view. A cluster's node that keeps every partition is
+    /// remote, and gains nothing.
+    fn heeds_ahead(&self) -> bool {
         false
     }
 

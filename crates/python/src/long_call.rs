@@ -57,7 +57,7 @@ pub fn fraction(done: u64, total: u64) -> Option<f64> {
     (total > 0).then(|| done as f64 / total as f64)
 }
 
-/// Does `work`, without the GIL if it may wait for other machines: if the graph `is_remote`. Otherwise it costs nothing more: the
+/// Does `work`, without the GIL if it may wait for others: if the graph `is_remote`. Otherwise it costs nothing more: the
 /// work is over sooner than the GIL would be there again.
 pub fn beside_python<T: Send>(py: Python<'_>, is_remote: bool, work: impl FnOnce() -> T + Send) -> T {
     if is_remote { py.detach(work) } else { work() }

@@ -112,7 +112,7 @@ fn begin<'a>(
     mut context: Context<'a>,
     explanation: Explanation,
 ) -> Result<Results<'a>> {
-    if context.is_remote() {
+    if context.heeds_ahead() {
         builder = builder.foreseeing();
     }
     let mut pipeline = builder.root()?;

@@ -135,10 +135,16 @@ pub trait View: Send + Sync {
         list: &mut Vec<(VertexId, u16)>,
     ) -> Result<()>;
 
-    /// Whether a read may take a message to another machine. Who has to read item by item then gathers what comes next, and
-    /// announces it ([`View::ahead`]).
+    /// Whether a read may wait: for another machine, or for what another thread of this one has still to apply.
     #[inline]
     fn is_remote(&self) -> bool {
+        false
+    }
+
+    /// Whether it gains by what is announced ([`View::ahead`]): reads may take messages, which go together then. A reader
+    /// that reads item by item announces its next reads only to such a view.
+    #[inline]
+    fn heeds_ahead(&self) -> bool {
         false
     }
 

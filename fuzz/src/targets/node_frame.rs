@@ -47,8 +47,9 @@ fn seeds() -> Vec<Vec<u8>> {
     let rows = TravelRows { id: travel, incarnation: 2, stage, number, is_last, count, measures, rows };
     let failure = TravelFailure { kind: ErrorKind::Limit, text: "disk".to_owned() };
     let frames = [
-        Frame::Question(question),
+        Frame::Question(question.clone()),
         Frame::Answer(Answer { id, answered: vec![4; 20] }),
+        Frame::Batch(similar(&question)),
         refusal(RefusalReason::TooOld),
         refusal(RefusalReason::Failed { reason: "disk".to_owned() }),
         Frame::Heartbeat(Heartbeat { applied: at, oldest: LogPosition(6), needed_from: LogPosition(5) }),
@@ -99,6 +100,16 @@ fn corrected(stream: &[u8]) -> Vec<u8> {
         at = end;
     }
     stream
+}
+
+/// Questions and answers of a batch, which are like the ones before.
+fn similar(question: &Question) -> Vec<Frame> {
+    let id = |more| QuestionId { number: question.id.number + more, ..question.id };
+    let next = Question { id: id(1), partition: PartitionId(6), ..question.clone() };
+    let last = Question { id: id(300), asked: vec![7; 9], ..next.clone() };
+    let answer = |more, answered: &[u8]| Frame::Answer(Answer { id: id(more), answered: answered.to_vec() });
+    let questions = [question.clone(), next, last].map(Frame::Question);
+    questions.into_iter().chain([answer(0, &[4; 20]), answer(1, &[4; 20]), answer(2, &[])]).collect()
 }
 
 fn promise(input: &[u8]) {

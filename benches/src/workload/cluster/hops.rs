@@ -84,7 +84,7 @@ pub fn measure(work: &mut Work<'_>, servers: &LogServers) -> Result<()> {
     work.note(format!(
         "hops: {nodes} nodes in the process of the harness, two copies of each partition; from {STARTS} vertices in turn, each time at \
          the first node; the median of these; the single store is in memory; every count is compared; ours are stages that travel, \
-         messages and bytes those of all nodes without heartbeats"
+         messages and bytes those of all nodes without heartbeats, bytes with all that frames have, before TLS"
     ));
     Ok(())
 }

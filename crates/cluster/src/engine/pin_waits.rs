@@ -72,6 +72,10 @@ impl PartitionAsker for LimitedAsker {
     fn own_view(&self, partition: PartitionId) -> Option<Arc<dyn PartitionView>> {
         self.asker.own_view(partition)
     }
+
+    fn keeps_all(&self) -> bool {
+        self.asker.keeps_all()
+    }
 }
 
 #[cfg(test)]
@@ -102,6 +106,10 @@ mod tests {
 
         fn own_view(&self, _: PartitionId) -> Option<Arc<dyn PartitionView>> {
             None
+        }
+
+        fn keeps_all(&self) -> bool {
+            false
         }
     }
 

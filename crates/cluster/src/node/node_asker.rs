@@ -128,6 +128,10 @@ impl<N: AskingNode> PartitionAsker for NodeAsker<N> {
         self.opened.as_ref().filter(|_| !planted(Bug::OwnViewsUnread))?.view(partition)
     }
 
+    fn keeps_all(&self) -> bool {
+        self.opened.as_ref().is_some_and(SnapshotPartitions::are_all)
+    }
+
     fn ask_beside(
         &self,
         messages: Vec<(PartitionId, Vec<u8>)>,

@@ -189,6 +189,11 @@ impl OwnPartitions {
         self.shared.lock().reader(partition, at)
     }
 
+    /// How many are published.
+    pub(super) fn len(&self) -> usize {
+        self.shared.lock().readers.len()
+    }
+
     /// The same for a snapshot that keeps it open; `None` also if the horizon has passed that.
     pub(super) fn reader_to_keep(
         &self,

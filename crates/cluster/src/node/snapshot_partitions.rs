@@ -21,6 +21,7 @@ pub struct SnapshotPartitions {
     at: LogPosition,
     count: PartitionCount,
     registered: OnceLock<RegisteredPartitions>,
+    are_all: OnceLock<bool>,
 }
 
 /// Since the first read.
@@ -34,7 +35,13 @@ impl SnapshotPartitions {
     /// Nothing is open yet. Of a graph with `count` partitions; the snapshot shows the log through the message at `at`.
     #[must_use]
     pub fn new(partitions: OwnPartitions, at: LogPosition, count: PartitionCount) -> Self {
-        Self { partitions, at, count, registered: OnceLock::new() }
+        Self { partitions, at, count, registered: OnceLock::new(), are_all: OnceLock::new() }
+    }
+
+    /// Whether they are all partitions of the graph, when this is first asked. It opens none.
+    #[must_use]
+    pub fn are_all(&self) -> bool {
+        *self.are_all.get_or_init(|| self.partitions.len() == usize::from(self.count.get()))
     }
 
     /// A partition, if it can be read here.

@@ -5,8 +5,14 @@
 //! answer     id, answered bytes
 //! refusal    id, kind:u8 (0 not kept, 1 other log, 2 too old, 3 busy, 4 too late, 5 failed), of the last length:varint UTF-8
 //!
-//! id     node:u16 incarnation:u32 number:varint
-//! bytes  length:varint, then as many
+//! behind another in a batch, if all that is left out is the same:
+//! question   more:varint, partition:u16, asked content                its asker, its snapshot and its patience
+//! answer     more:varint, answered content                            its asker
+//!
+//! id       node:u16 incarnation:u32 number:varint
+//! more     by how much its number is greater, from 1
+//! content  0 if it is that of the one before; otherwise its length + 1:varint, then the bytes
+//! bytes    length:varint, then as many
 //! ```
 //!
 //! A question says at which snapshot it reads, as the message that the snapshot ends with, and which log its asker has read up
@@ -16,6 +22,7 @@
 //! Clocks of nodes are not compared. A question says how long its asker is still patient; whoever takes it measures that.
 
 use crate::digest::{SeenLog, put_seen, take_seen};
+use crate::planted::{Bug, planted};
 use crate::record::body::{put_author, take_author, take_partition};
 use crate::record_id::Author;
 use evergraph_graph::bytes::{Decoded, Reader, put_bytes, put_varint};
@@ -36,6 +43,13 @@ pub struct QuestionId {
     pub asker: Author,
     /// The asker's number for it, from 1.
     pub number: u64,
+}
+
+impl QuestionId {
+    /// Whether it is a later number of the same asker.
+    fn is_behind(self, before: Self) -> bool {
+        self.asker == before.asker && self.number > before.number
+    }
 }
 
 /// A question.
@@ -98,9 +112,41 @@ impl Question {
         put_id(out, self.id);
         out.extend_from_slice(&self.partition.0.to_le_bytes());
         put_seen(out, &self.at);
-        let patience = u32::try_from(self.patience.as_millis()).unwrap_or(u32::MAX);
-        out.extend_from_slice(&patience.to_le_bytes());
+        out.extend_from_slice(&self.patience_ms().to_le_bytes());
         put_bytes(out, &self.asked);
+    }
+
+    /// The patience as it is sent.
+    fn patience_ms(&self) -> u32 {
+        u32::try_from(self.patience.as_millis()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether it has what [`Question::encode_like`] leaves out in common with the question before it in a batch.
+    #[must_use]
+    pub fn is_like(&self, before: &Self) -> bool {
+        let is_same = before.at == self.at || planted(Bug::SnapshotTakenFromBefore);
+        is_same && before.patience_ms() == self.patience_ms() && self.id.is_behind(before.id)
+    }
+
+    /// Appends the form behind a question that it is like.
+    pub fn encode_like(&self, before: &Self, out: &mut Vec<u8>) {
+        put_varint(out, self.id.number - before.id.number);
+        out.extend_from_slice(&self.partition.0.to_le_bytes());
+        put_content_like(out, &before.asked, &self.asked);
+    }
+
+    /// Reads what [`Question::encode_like`] wrote behind `before`.
+    ///
+    /// # Errors
+    /// If there is something else.
+    pub fn decode_like(before: &Self, reader: &mut Reader<'_>) -> Decoded<Self> {
+        Ok(Self {
+            id: take_id_behind(before.id, reader)?,
+            partition: take_partition(reader)?,
+            at: before.at,
+            patience: before.patience,
+            asked: take_content_like(&before.asked, reader)?,
+        })
     }
 
     /// Reads what [`Question::encode`] wrote.
@@ -123,6 +169,29 @@ impl Answer {
     pub fn encode(&self, out: &mut Vec<u8>) {
         put_id(out, self.id);
         put_bytes(out, &self.answered);
+    }
+
+    /// Whether it has what [`Answer::encode_like`] leaves out in common with the answer before it in a batch.
+    #[must_use]
+    pub fn is_like(&self, before: &Self) -> bool {
+        self.id.is_behind(before.id)
+    }
+
+    /// Appends the form behind an answer that it is like.
+    pub fn encode_like(&self, before: &Self, out: &mut Vec<u8>) {
+        put_varint(out, self.id.number - before.id.number);
+        put_content_like(out, &before.answered, &self.answered);
+    }
+
+    /// Reads what [`Answer::encode_like`] wrote behind `before`.
+    ///
+    /// # Errors
+    /// If there is something else.
+    pub fn decode_like(before: &Self, reader: &mut Reader<'_>) -> Decoded<Self> {
+        Ok(Self {
+            id: take_id_behind(before.id, reader)?,
+            answered: take_content_like(&before.answered, reader)?,
+        })
     }
 
     /// Reads what [`Answer::encode`] wrote.
@@ -196,6 +265,38 @@ pub fn put_id(out: &mut Vec<u8>, id: QuestionId) {
 /// If the bytes end.
 pub fn take_id(reader: &mut Reader<'_>) -> Decoded<QuestionId> {
     Ok(QuestionId { asker: take_author(reader)?, number: reader.varint()? })
+}
+
+fn take_id_behind(before: QuestionId, reader: &mut Reader<'_>) -> Decoded<QuestionId> {
+    let start = reader.clone();
+    let more = reader.varint()?;
+    match before.number.checked_add(more).filter(|_| more > 0) {
+        Some(number) => Ok(QuestionId { number, ..before }),
+        None => Err(start.error(format!("a number behind {} expected, found {more} more", before.number))),
+    }
+}
+
+fn put_content_like(out: &mut Vec<u8>, before: &[u8], content: &[u8]) {
+    if before == content {
+        out.push(0);
+        return;
+    }
+    put_varint(out, content.len() as u64 + 1);
+    out.extend_from_slice(content);
+}
+
+fn take_content_like(before: &[u8], reader: &mut Reader<'_>) -> Decoded<Vec<u8>> {
+    let start = reader.clone();
+    let Some(length) = reader.varint()?.checked_sub(1) else { return Ok(before.to_vec()) };
+    let possible = reader.remaining();
+    let Some(length) = usize::try_from(length).ok().filter(|length| *length <= possible) else {
+        return Err(start.error(format!("at most {possible} bytes expected, found {length}")));
+    };
+    let content = reader.take(length)?;
+    if content == before {
+        return Err(start.error("0 expected, for what the one before has"));
+    }
+    Ok(content.to_vec())
 }
 
 fn take_content(reader: &mut Reader<'_>) -> Decoded<Vec<u8>> {

@@ -36,6 +36,10 @@ impl PartitionAsker for RefusedAsker {
     fn own_view(&self, _: PartitionId) -> Option<Arc<dyn PartitionView>> {
         None
     }
+
+    fn keeps_all(&self) -> bool {
+        false
+    }
 }
 
 /// The map of a graph that can't be read: one group, so that whoever reads all groups is told why there is none.

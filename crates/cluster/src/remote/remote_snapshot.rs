@@ -7,7 +7,8 @@
 //! ```
 //!
 //! What the reader's own node keeps is read where it lies ([`PartitionView`]): nothing of it is announced, asked or kept, except
-//! what indexes find. That is kept, and values that are going to be looked up are announced, wherever they are.
+//! what indexes find. That is kept, and values that are going to be looked up are announced, wherever they are. A node that keeps
+//! every partition announces nothing.
 //!
 //! A reader reads item by item where it must, and says beforehand what it is going to read
 //! ([`View::ahead`](evergraph_storage::view::View::ahead)). Nothing is asked then: the first read that is not known asks for
@@ -42,6 +43,7 @@ use evergraph_storage::view::{GroupBits, IndexSize};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Answers about so few items at once are kept, announced or not.
 const KEPT_ITEMS_MAX: usize = 64;
@@ -95,6 +97,8 @@ pub struct RemoteSnapshot {
     announced: Mutex<AnnouncedQuestions>,
     announced_values: Mutex<AnnouncedValues>,
     scans: Mutex<GroupScans>,
+    /// Whether a partition was not at hand. Relaxed: it is a hint.
+    has_missed: AtomicBool,
 }
 
 impl RemoteSnapshot {
@@ -108,7 +112,8 @@ impl RemoteSnapshot {
     ) -> Self {
         let kept = ChargedAnswers::new(limits.kept_bytes_max, None);
         let (announced, announced_values, scans) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Self { timestamp, map, asker, limits, refusal: None, kept, announced, announced_values, scans }
+        let (refusal, has_missed) = (None, AtomicBool::new(false));
+        Self { timestamp, map, asker, limits, refusal, kept, announced, announced_values, scans, has_missed }
     }
 
     /// The same; what it keeps is counted in `budget`.
@@ -164,9 +169,18 @@ impl RemoteSnapshot {
         self.limits.answer_bytes_max
     }
 
+    /// Whether reads may take messages that go together if they are announced.
+    pub(super) fn heeds_ahead(&self) -> bool {
+        self.has_missed.load(Ordering::Relaxed) || !self.asker.keeps_all()
+    }
+
     /// A partition at hand.
     pub(super) fn own_view(&self, partition: PartitionId) -> Option<Arc<dyn PartitionView>> {
-        self.asker.own_view(partition)
+        let view = self.asker.own_view(partition);
+        if view.is_none() {
+            self.has_missed.store(true, Ordering::Relaxed);
+        }
+        view
     }
 
     /// Asks, and waits until everything is answered. Indexes at hand are read while others answer.

@@ -255,17 +255,26 @@ impl View for RemoteView<'_> {
         Ok(())
     }
 
+    /// Even where the reader's node keeps all partitions: one may be behind.
     fn is_remote(&self) -> bool {
         true
     }
 
+    fn heeds_ahead(&self) -> bool {
+        self.snapshot.heeds_ahead()
+    }
+
     /// Asks nothing yet: see [`NextReads`].
     fn read_ahead(&self, vertices: &[VertexId], edge_type: TypeId, side: Direction) {
-        self.snapshot.announce_lists(vertices, edge_type, side);
+        if self.heeds_ahead() {
+            self.snapshot.announce_lists(vertices, edge_type, side);
+        }
     }
 
     fn ahead(&self, next: NextReads<'_>) {
-        self.snapshot.announce_next(next);
+        if self.heeds_ahead() {
+            self.snapshot.announce_next(next);
+        }
     }
 
     fn travels(&self) -> Option<Arc<dyn Travels>> {

@@ -65,6 +65,10 @@ pub trait PartitionAsker: Send + Sync {
     /// A partition that the reader's own node keeps, at the same snapshot, if it can be read without a message. It is handed on, as
     /// with [`PartitionAsker::travels`]. Whoever gets it reads it now, and does not keep it: a store keeps what it sees.
     fn own_view(&self, partition: PartitionId) -> Option<Arc<dyn PartitionView>>;
+
+    /// Whether the reader's own node keeps every partition, as far as it knows: then a read takes a message only where a partition
+    /// is behind or has failed. It is handed on, too, and is the same for as long as this.
+    fn keeps_all(&self) -> bool;
 }
 
 /// What the reader's thread does while others answer. It looks now and then at whether they still can.
@@ -408,6 +412,10 @@ mod tests {
         fn own_view(&self, _: PartitionId) -> Option<Arc<dyn PartitionView>> {
             None
         }
+
+        fn keeps_all(&self) -> bool {
+            false
+        }
     }
 
     fn labels_of(vertices: impl Iterator<Item = u32>) -> ViewQuestion {
@@ -498,6 +506,10 @@ mod tests {
 
         fn own_view(&self, _: PartitionId) -> Option<Arc<dyn PartitionView>> {
             None
+        }
+
+        fn keeps_all(&self) -> bool {
+            false
         }
     }
 

@@ -48,6 +48,10 @@ impl PartitionAsker for WatchedAsker {
     fn own_view(&self, partition: PartitionId) -> Option<Arc<dyn PartitionView>> {
         self.asker.own_view(partition)
     }
+
+    fn keeps_all(&self) -> bool {
+        self.asker.keeps_all()
+    }
 }
 
 impl<N: CoordinatingNode> GraphNode for WatchedNode<N> {
@@ -145,6 +149,10 @@ mod tests {
         fn own_view(&self, partition: PartitionId) -> Option<Arc<dyn PartitionView>> {
             panic!("partition {} is looked for", partition.0)
         }
+
+        fn keeps_all(&self) -> bool {
+            true
+        }
     }
 
     struct RefusingTravels;
@@ -184,6 +192,7 @@ mod tests {
             assert_eq!(refused.as_deref(), Some("of 3 stages"));
             let looked_for = AssertUnwindSafe(|| asker.own_view(PartitionId(4)).is_some());
             assert!(catch_unwind(looked_for).is_err(), "what the node keeps is not handed on");
+            assert!(asker.keeps_all(), "that the node keeps everything is not handed on");
         }
     }
 

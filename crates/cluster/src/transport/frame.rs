@@ -13,6 +13,8 @@
 //!               6         batch       count:varint, then of each kind and content
 //!               7         copy        `copy/message.rs`
 //!               8         travel      of a query whose stages travel         `travel/message.rs`
+//!              16         question    of a batch, like the question before it    `remote/question.rs`
+//!              17         answer      of a batch, like the answer before it
 //!            4  crc32c of all before
 //! ```
 //!
@@ -21,7 +23,8 @@
 //!
 //! A batch is what one node has for another at the same time: the questions of a reader about partitions that one node keeps,
 //! or answers. It saves what each frame costs sender, network and receiver. Each of its frames is what it is alone: answered,
-//! refused and forgotten by its own id. It has two to 256 frames, with 256 KiB of contents, and neither heartbeats, copies nor batches.
+//! refused and forgotten by its own id. A value that is looked up is asked of all partitions where it may be: what a question has in
+//! common with the one before is left out, and so with answers. A batch has two to 256 frames, with 256 KiB of contents, and neither heartbeats, copies nor batches.
 
 use crate::checksum::{CHECKSUM_BYTES, before_checksum, put_checksum};
 use crate::copy::message::CopyMessage;
@@ -43,10 +46,10 @@ const LENGTH_BYTES: usize = 4;
 const FRAME_BYTES_MIN: usize = 2 + CHECKSUM_BYTES;
 /// The most frames of a batch.
 pub const BATCH_FRAMES_MAX: usize = 256;
+/// The fewest bytes of a frame in a batch: kind, number, content.
+const BATCHED_BYTES_MIN: usize = 3;
 /// The most bytes of what the frames of a batch ask or answer. What is larger travels alone: others need not wait for it.
 pub const BATCH_BYTES_MAX: usize = 256 << 10;
-/// The fewest bytes of a frame in a batch: kind, author, number.
-const BATCHED_BYTES_MIN: usize = 8;
 /// The most memory that a [`FrameReader`] keeps between frames, unless more has come.
 const KEPT_BYTES_MAX: usize = 256 << 10;
 
@@ -62,6 +65,8 @@ mod kind {
     pub const BATCH: u8 = 6;
     pub const COPY: u8 = 7;
     pub const TRAVEL: u8 = 8;
+    pub const QUESTION_LIKE: u8 = 16;
+    pub const ANSWER_LIKE: u8 = 17;
 }
 
 /// What one node sends another.
@@ -201,8 +206,7 @@ impl Frame {
             }
             Self::Batch(frames) => {
                 out.push(kind::BATCH);
-                put_varint(out, frames.len() as u64);
-                frames.iter().for_each(|frame| frame.encode_content(out));
+                encode_batch(frames, out);
             }
             Self::Copy(message) => {
                 out.push(kind::COPY);
@@ -230,7 +234,7 @@ impl Frame {
         let mut reader = Reader::new(content);
         reader.take(LENGTH_BYTES)?;
         check_version(&mut reader)?;
-        let read = Self::decode_content(&mut reader, Self::decode_batch)?;
+        let read = Self::decode_content(&mut reader, |_, reader| decode_batch(reader).map(Self::Batch))?;
         if !reader.is_empty() {
             return Err(reader.error(format!("the end expected, {} bytes left", reader.remaining())));
         }
@@ -255,29 +259,85 @@ impl Frame {
             found => return Err(start.error(format!("a kind of frame expected, found {found}"))),
         })
     }
+}
 
-    /// Reads a batch, behind its kind.
-    fn decode_batch(_kind: &Reader<'_>, reader: &mut Reader<'_>) -> Decoded<Self> {
-        let start = reader.clone();
-        let count = reader.varint()?;
-        let possible = (reader.remaining() / BATCHED_BYTES_MIN).min(BATCH_FRAMES_MAX) as u64;
-        if (count < 2 || count > possible) && !planted(Bug::BatchCountUnchecked) {
-            return Err(start.error(format!("2 to {possible} frames expected, found {count}")));
-        }
-        let (mut frames, mut bytes) = (Vec::with_capacity(count as usize), 0);
-        for _ in 0..count {
-            let start = reader.clone();
-            let frame =
-                Self::decode_content(reader, |kind, _| Err(kind.error("a frame of a batch expected")))?;
-            bytes += frame.content_bytes();
-            if !frame.is_batchable() || bytes > BATCH_BYTES_MAX {
-                let expected = format!("a frame of a batch of at most {BATCH_BYTES_MAX} bytes expected");
-                return Err(start.error(expected));
+/// Appends the frames of a batch.
+fn encode_batch(frames: &[Frame], out: &mut Vec<u8>) {
+    put_varint(out, frames.len() as u64);
+    let mut before: Option<&Frame> = None;
+    for frame in frames {
+        match (before, frame) {
+            (Some(Frame::Question(before)), Frame::Question(question)) if question.is_like(before) => {
+                out.push(kind::QUESTION_LIKE);
+                question.encode_like(before, out);
             }
-            frames.push(frame);
+            (Some(Frame::Answer(before)), Frame::Answer(answer)) if answer.is_like(before) => {
+                out.push(kind::ANSWER_LIKE);
+                answer.encode_like(before, out);
+            }
+            _ => frame.encode_content(out),
         }
-        Ok(Self::Batch(frames))
+        before = Some(frame);
     }
+}
+
+/// Reads the frames of a batch.
+fn decode_batch(reader: &mut Reader<'_>) -> Decoded<Vec<Frame>> {
+    let start = reader.clone();
+    let count = reader.varint()?;
+    let possible = (reader.remaining() / BATCHED_BYTES_MIN).min(BATCH_FRAMES_MAX) as u64;
+    if (count < 2 || count > possible) && !planted(Bug::BatchCountUnchecked) {
+        return Err(start.error(format!("2 to {possible} frames expected, found {count}")));
+    }
+    let (mut frames, mut bytes) = (Vec::with_capacity(count as usize), 0);
+    for _ in 0..count {
+        let start = reader.clone();
+        let frame = decode_batched(frames.last(), reader)?;
+        bytes += frame.content_bytes();
+        if !frame.is_batchable() || bytes > BATCH_BYTES_MAX {
+            let expected = format!("a frame of a batch of at most {BATCH_BYTES_MAX} bytes expected");
+            return Err(start.error(expected));
+        }
+        frames.push(frame);
+    }
+    Ok(frames)
+}
+
+/// Reads one frame of a batch, behind the one `before`.
+fn decode_batched(before: Option<&Frame>, reader: &mut Reader<'_>) -> Decoded<Frame> {
+    let start = reader.clone();
+    let mut content = start.clone();
+    let frame = match (content.u8()?, before) {
+        (kind::QUESTION_LIKE, Some(Frame::Question(before))) => {
+            Frame::Question(Question::decode_like(before, &mut content)?)
+        }
+        (kind::ANSWER_LIKE, Some(Frame::Answer(before))) => {
+            Frame::Answer(Answer::decode_like(before, &mut content)?)
+        }
+        (kind::QUESTION_LIKE | kind::ANSWER_LIKE, _) => {
+            return Err(start.error("a question or an answer of the same kind expected before this frame"));
+        }
+        _ => {
+            content = start.clone();
+            let frame =
+                Frame::decode_content(
+                    &mut content,
+                    |kind, _| Err(kind.error("a frame of a batch expected")),
+                )?;
+            let is_like = match (before, &frame) {
+                (Some(Frame::Question(before)), Frame::Question(question)) => question.is_like(before),
+                (Some(Frame::Answer(before)), Frame::Answer(answer)) => answer.is_like(before),
+                _ => false,
+            };
+            // What is said in two ways is not compared by its bytes.
+            if is_like {
+                return Err(start.error("the short form expected: the frame is like the one before"));
+            }
+            frame
+        }
+    };
+    *reader = content;
+    Ok(frame)
 }
 
 fn check_version(reader: &mut Reader<'_>) -> Decoded<()> {

@@ -29,7 +29,7 @@ impl FrameTotal {
 }
 
 /// Frames of one direction, by kind: each frame of a batch counts. Bytes are those of what is asked and answered: what the
-/// network adds is in the statistics of its links.
+/// network adds, or saves where a content is sent once, is in the statistics of its links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FrameCounts {
     /// Frames on the network, of all kinds: a batch counts as one.

@@ -41,6 +41,10 @@ impl PartitionAsker for LosingAsker {
     fn own_view(&self, partition: PartitionId) -> Option<Arc<dyn PartitionView>> {
         self.asker.own_view(partition)
     }
+
+    fn keeps_all(&self) -> bool {
+        self.asker.keeps_all()
+    }
 }
 
 #[test]

@@ -288,8 +288,13 @@ fn nothing_is_asked_about_partitions_at_hand() {
     assert_eq!(asker.counted(), (0, 0), "somebody is asked");
     // Half of them: the others alone.
     let (snapshot, asker) = graph.remote_beside(graph.now, RemoteLimits::default(), kept_by_seed(1, 4));
-    RemoteView::new(&snapshot).labels(&vertices, &mut labels).unwrap();
+    let view = RemoteView::new(&snapshot);
+    view.ahead(NextReads::VertexProperties(&vertices, NAME));
+    view.ahead(NextReads::Labels(&vertices));
+    view.labels(&vertices, &mut labels).unwrap();
     assert_eq!(asker.counted(), (1, 2));
+    let asked = asker.asked_partitions();
+    assert!(asked.iter().all(|partition| partition.0.is_multiple_of(2)), "{asked:?}");
 }
 
 #[test]

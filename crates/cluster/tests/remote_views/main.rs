@@ -265,7 +265,8 @@ fn all_edges_of_many_vertices_take_two_rounds() {
     let (graph, vertices) = ring(600);
     let whole = graph.whole_at(graph.now);
     read_by_messages(&graph, |reader, asker| {
-        assert!(reader.is_remote() && !whole.is_remote());
+        assert!(reader.is_remote() && reader.heeds_ahead());
+        assert!(!whole.is_remote() && !whole.heeds_ahead());
         reader.ahead(NextReads::EdgesOf(&vertices, Direction::Both));
         for vertex in &vertices {
             let of = |view: &dyn GraphView| {

@@ -490,6 +490,10 @@ impl PartitionAsker for DirectAsker {
             None => Some(Arc::clone(&self.snapshots[usize::from(partition.0)].1) as Arc<dyn PartitionView>),
         }
     }
+
+    fn keeps_all(&self) -> bool {
+        self.at_hand.partitions.len() == self.snapshots.len()
+    }
 }
 
 struct DirectMap {

@@ -146,6 +146,10 @@ impl PartitionAsker for WorkersAsker {
     fn own_view(&self, _: PartitionId) -> Option<Arc<dyn PartitionView>> {
         None
     }
+
+    fn keeps_all(&self) -> bool {
+        false
+    }
 }
 
 #[test]

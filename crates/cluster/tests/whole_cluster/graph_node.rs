@@ -447,6 +447,10 @@ impl PartitionAsker for Asker {
         self.node.simulated().world.lock().tally.own_views += 1;
         Some(view)
     }
+
+    fn keeps_all(&self) -> bool {
+        self.opened.as_ref().is_some_and(SnapshotPartitions::are_all)
+    }
 }
 
 impl fmt::Debug for AttachedNode {

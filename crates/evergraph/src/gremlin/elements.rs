@@ -247,7 +247,7 @@ impl Reader<'_, '_> {
                     by_label.entry(label).or_default().push(*vertex);
                 }
             }
-            if self.view.is_remote() {
+            if self.view.heeds_ahead() {
                 self.announce_vertices(&by_label);
             }
             for (label, vertices) in by_label {
@@ -281,7 +281,7 @@ impl Reader<'_, '_> {
                     by_type.entry(edge.edge_type).or_default().push(*edge);
                 }
             }
-            for edges in by_type.values().filter(|_| self.view.is_remote()) {
+            for edges in by_type.values().filter(|_| self.view.heeds_ahead()) {
                 self.view.ahead(NextReads::EdgePropertyMaps(edges));
             }
             for (edge_type, edges) in by_type {
@@ -316,7 +316,7 @@ impl Reader<'_, '_> {
     /// Whether all properties of each of some elements are read, and not each of `keys` of all: of another machine they take a
     /// message, all together.
     fn reads_maps(&self, keys: &[KeyId], elements: usize) -> bool {
-        keys.len() > elements || self.view.is_remote()
+        keys.len() > elements || self.view.heeds_ahead()
     }
 
     fn vertex_rows(&mut self, label: LabelId, vertices: &[VertexId]) -> Result<Rows> {

@@ -26,8 +26,8 @@ use evergraph::graph::error::Error;
 use evergraph::graph::timestamp::Timestamp;
 use evergraph::graph::value::ValueType;
 use evergraph::{
-    Database, Direction, EngineKind, ErrorKind, Freshness, GraphView as _, IndexOptions, Isolation,
-    ReadByName, TransactionOptions, Value, ValueRange, VertexId,
+    Database, Direction, EngineKind, ErrorKind, Freshness, GraphView, IndexOptions, Isolation, ReadByName,
+    TransactionOptions, Value, ValueRange, VertexId,
 };
 use std::time::Duration;
 
@@ -279,4 +279,26 @@ fn a_node_ends_with_the_last_clone_of_its_database() {
     assert_eq!(databases.closed(0), 0);
     drop(clone);
     assert_eq!(databases.closed(0), 1);
+}
+
+/// Reads that were announced where all is at hand took up to three times as long.
+#[test]
+fn a_node_that_keeps_every_partition_is_told_nothing_ahead() {
+    for (copies, keeps_all) in [(2, false), (3, true)] {
+        let databases = Databases::start(&ClusterSetup {
+            seed: 33,
+            copies,
+            coordinator: waiting(PATIENCE),
+            stages: travelling(),
+            ..ClusterSetup::default()
+        });
+        let [first, _, _] = databases.all();
+        people(first);
+        let (snapshot, mut transaction) = (first.snapshot(), first.begin());
+        let views: [&dyn GraphView; 2] = [&snapshot, transaction.by_id()];
+        for view in views {
+            assert!(view.is_remote(), "a partition may be behind, whoever keeps it");
+            assert_eq!(view.heeds_ahead(), !keeps_all, "{copies} copies on three nodes");
+        }
+    }
 }

@@ -235,6 +235,10 @@ impl PartitionAsker for NotingAsker {
     fn own_view(&self, partition: PartitionId) -> Option<Arc<dyn PartitionView>> {
         self.asker.own_view(partition)
     }
+
+    fn keeps_all(&self) -> bool {
+        self.asker.keeps_all()
+    }
 }
 
 /// What a read of the network waits for, if half of it is at hand; the answer is that of the whole graph.

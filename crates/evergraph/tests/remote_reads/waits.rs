@@ -67,6 +67,10 @@ impl PartitionAsker for SilentAsker {
     fn own_view(&self, _: PartitionId) -> Option<Arc<dyn PartitionView>> {
         None
     }
+
+    fn keeps_all(&self) -> bool {
+        false
+    }
 }
 
 /// What comes of a query, and how often it waited.

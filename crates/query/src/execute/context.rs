@@ -62,6 +62,7 @@ pub trait Grouping: Send {
 pub struct Context<'a> {
     graph: Graph<'a>,
     is_remote: bool,
+    heeds_ahead: bool,
     /// What runs algorithms.
     pub kernels: &'a dyn Kernels,
     /// Time, memory, the wish to stop.
@@ -92,6 +93,7 @@ impl<'a> Context<'a> {
     pub fn new(graph: Graph<'a>, charge: Charge<'a>, kernels: &'a dyn Kernels) -> Self {
         Self {
             is_remote: graph.view().is_remote(),
+            heeds_ahead: graph.view().heeds_ahead(),
             graph,
             kernels,
             charge,
@@ -120,10 +122,16 @@ impl<'a> Context<'a> {
         self.graph.view()
     }
 
-    /// Whether a read may take a message to another machine, as [`GraphView::is_remote`]: asked once.
+    /// Whether a read may wait, as [`GraphView::is_remote`]: asked once.
     #[must_use]
     pub fn is_remote(&self) -> bool {
         self.is_remote
+    }
+
+    /// Whether the graph gains by what is announced, as [`GraphView::heeds_ahead`]: asked once.
+    #[must_use]
+    pub fn heeds_ahead(&self) -> bool {
+        self.heeds_ahead
     }
 
     /// Whether the graph may be written to.

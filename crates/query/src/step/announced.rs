@@ -79,7 +79,7 @@ impl<'v> AnnouncedElements<'v> {
     /// Room for `count` elements.
     fn none(count: usize, cx: &'v Context<'_>) -> Option<Self> {
         // Of a single element several things are read, too.
-        let gains = count > 0 && cx.is_remote();
+        let gains = count > 0 && cx.heeds_ahead();
         gains.then(|| Self { vertices: Vec::new(), edges: Vec::new(), view: cx.view() })
     }
 

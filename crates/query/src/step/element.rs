@@ -62,7 +62,7 @@ pub fn values(column: &Column, key: &str, cx: &Context<'_>) -> Result<(Vec<u32>,
         }
         let Some(id) = id else { return Ok((Vec::new(), Column::of_items(Vec::new()))) };
         let several = may_be_several(&cx.catalogue(), id);
-        if several && vertices.len() <= FEW && cx.is_remote() {
+        if several && vertices.len() <= FEW && cx.heeds_ahead() {
             // With the values: one message, and not two.
             cx.view().ahead(NextReads::Labels(&vertices));
         }
@@ -121,7 +121,7 @@ fn spread(
 /// The type that `key` has of the first vertex' label: a column of it turns into one of any type if the others differ. Where it takes a
 /// message to learn the label, the type that all labels have.
 fn declared(vertices: &[VertexId], key: KeyId, cx: &Context<'_>) -> Result<ValueType> {
-    if cx.is_remote() {
+    if cx.heeds_ahead() {
         let catalogue = cx.catalogue();
         let owners = catalogue.labels().map(|(label, _)| evergraph_graph::catalogue::Owner::Label(label));
         let mut types = owners.filter_map(|owner| catalogue.property_type(owner, key));

@@ -32,9 +32,9 @@ const FOLLOWED_EDGES_MAX: usize = 256;
 /// Rows of which anything is announced.
 const ROWS_MAX: usize = 1024;
 
-/// Announces what is read of the rows of `batch`, if the graph is on other machines.
+/// Announces what is read of the rows of `batch`, if the graph gains by it.
 pub fn announce<'r>(reads: impl IntoIterator<Item = &'r ElementRead>, batch: &Batch, cx: &Context<'_>) {
-    if batch.is_empty() || batch.len() > ROWS_MAX || !cx.is_remote() {
+    if batch.is_empty() || batch.len() > ROWS_MAX || !cx.heeds_ahead() {
         return;
     }
     // Of many rows nothing counts but what is read of all of them: which elements they have takes a sort to know.

@@ -202,7 +202,7 @@ impl<O: IndexOwner> Choice<O> {
 /// Announces that each of several indexes is asked for one value, so that all are asked together where that takes messages. Several
 /// values of one index are announced by whoever looks them up.
 fn announce_single_values<O: IndexOwner>(key: KeyId, all: &[(O, Vec<Value>)], cx: &Context<'_>) {
-    if all.len() < 2 || !cx.is_remote() || all.iter().any(|(_, values)| values.len() != 1) {
+    if all.len() < 2 || !cx.heeds_ahead() || all.iter().any(|(_, values)| values.len() != 1) {
         return;
     }
     let catalogue = cx.catalogue();

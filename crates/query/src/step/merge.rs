@@ -75,7 +75,8 @@ impl Merge {
     /// Asks together for what the rows of `batch` look for one by one, if that takes messages and each row is its map: what
     /// traversals give may depend on what rows before it write. What is added meanwhile is in own writes.
     fn announce(&self, batch: &Batch, cx: &mut Context<'_>) -> Result<()> {
-        let (MergeMap::Of(Projection::Itself), true) = (&self.map, cx.is_remote() && batch.len() > 1) else {
+        let (MergeMap::Of(Projection::Itself), true) = (&self.map, cx.heeds_ahead() && batch.len() > 1)
+        else {
             return Ok(());
         };
         // A map that says nothing of the kind is an error when its row comes.

@@ -49,7 +49,7 @@ const REMOTE_AHEAD_ROWS_MAX: usize = 4096;
 impl Ahead {
     /// Nothing was announced of the rows from `row` on, of which `limit` neighbours are wanted.
     fn new<V: View>(view: &V, row: usize, limit: usize) -> Self {
-        let (rows, rows_max) = match view.is_remote() {
+        let (rows, rows_max) = match view.heeds_ahead() {
             true => (AHEAD_ROWS_MAX, limit.clamp(AHEAD_ROWS_MAX, REMOTE_AHEAD_ROWS_MAX)),
             false => (1, AHEAD_ROWS_MAX),
         };
@@ -258,7 +258,7 @@ impl<V: View> Reader<'_, V> {
     /// Appends the stored edges of a vertex, without own writes: a self loop once.
     pub(crate) fn stored_edges(&self, vertex: VertexId, edges: &mut Vec<EdgeId>) -> Result<()> {
         let mut list = Vec::new();
-        if self.view.is_remote() {
+        if self.view.heeds_ahead() {
             for side in Direction::Both.sides() {
                 for edge_type in self.view.edge_types(vertex.group(), *side)? {
                     self.view.read_ahead(&[vertex], edge_type, *side);

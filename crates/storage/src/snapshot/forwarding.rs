@@ -47,6 +47,7 @@ macro_rules! view_through_reader {
                     edges: &mut Vec<EdgeId>
                 ) -> Result<()>);
                 forward!(is_remote() -> bool);
+                forward!(heeds_ahead() -> bool);
                 forward!(ahead(next: NextReads<'_>) -> ());
                 forward!(travels() -> Option<Arc<dyn Travels>>);
                 forward!(labels(vertices: &[VertexId], labels: &mut Vec<Option<LabelId>>) -> Result<()>);

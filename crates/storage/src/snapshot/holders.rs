@@ -114,7 +114,7 @@ impl<V: View> Reader<'_, V> {
         };
         let mut candidates = Vec::with_capacity(BATCH.0);
         for (at, value) in values.iter().enumerate() {
-            if at.is_multiple_of(AHEAD_VALUES.1) && values.len() > 1 && self.view.is_remote() {
+            if at.is_multiple_of(AHEAD_VALUES.1) && values.len() > 1 && self.view.heeds_ahead() {
                 // Their properties are asked for together; who they are is kept, mostly.
                 let mut next = Vec::new();
                 self.holders(property, &values[at..(at + AHEAD_VALUES.1).min(values.len())], &mut next)?;
@@ -133,7 +133,7 @@ impl<V: View> Reader<'_, V> {
 
     /// Says that all properties of these vertices are read next, if that takes messages.
     fn announce_maps(&self, found: &[Option<VertexId>]) {
-        if self.view.is_remote() {
+        if self.view.heeds_ahead() {
             let vertices: Vec<VertexId> = found.iter().flatten().copied().collect();
             self.view.ahead(NextReads::VertexPropertyMaps(&vertices));
         }

@@ -247,7 +247,7 @@ impl<V: View> Reader<'_, V> {
         index: &PropertyIndex<I>,
         values: &[Value],
     ) {
-        if values.len() > 1 && self.view.is_remote() && index.is_kept_by_engine() {
+        if values.len() > 1 && self.view.heeds_ahead() && index.is_kept_by_engine() {
             let fitting = values.iter().map(|value| self.fitting(property, value).into_owned());
             let fitting: Vec<Value> = fitting.collect();
             self.view.ahead(NextReads::ItemsOfValues(index.definition().id, &fitting));

@@ -242,6 +242,11 @@ impl<V: View> GraphView for Reader<'_, V> {
         self.view.is_remote()
     }
 
+    #[inline]
+    fn heeds_ahead(&self) -> bool {
+        self.view.heeds_ahead()
+    }
+
     /// What own writes answer is announced, too: nobody asks about it more than once.
     #[inline]
     fn ahead(&self, next: NextReads<'_>) {

@@ -122,6 +122,11 @@ impl<V: View> View for TrackedView<'_, V> {
     }
 
     #[inline]
+    fn heeds_ahead(&self) -> bool {
+        self.view.heeds_ahead()
+    }
+
+    #[inline]
     fn read_ahead(&self, vertices: &[VertexId], edge_type: TypeId, side: Direction) {
         self.view.read_ahead(vertices, edge_type, side);
     }

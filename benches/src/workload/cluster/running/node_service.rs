@@ -117,7 +117,7 @@ impl OpenNode {
 
     fn state(&self) -> Result<NodeState> {
         let status = current_status(self.node()?)?;
-        let (log, records) = (status.log, status.records);
+        let (log, records) = (status.node.log, status.node.records);
         Ok(NodeState {
             applied: log.applied.position.0,
             committed: records.committed,

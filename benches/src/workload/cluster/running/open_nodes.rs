@@ -5,10 +5,13 @@ use crate::workload::cluster::running::log_servers::LogServers;
 use crate::workload::cluster::running::site::{Site, SitePlan};
 use evergraph::cluster::node_options;
 use evergraph::{Database, Options};
-use evergraph_cluster::node::node_status::NodeStatus;
+use evergraph_cluster::digest::SeenLog;
+use evergraph_cluster::log_position::LogPosition;
 use evergraph_cluster::running::cluster_node::{ClusterNode, ClusterNodeOptions};
+use evergraph_cluster::running::status::ClusterStatus;
 use evergraph_cluster::transaction::coordinator::CoordinatorOptions;
 use evergraph_cluster::transaction::submission::AheadCheck;
+use evergraph_cluster::transport::frame::{Frame, Heartbeat};
 use evergraph_cluster::transport::frame_counts::FrameTotal;
 use evergraph_graph::error::{Error, Result};
 use std::path::Path;
@@ -64,25 +67,27 @@ impl OpenNodes {
     pub fn refused_by_log(&self) -> Result<[u64; 2]> {
         let mut all = [0; 2];
         for number in 0..self.databases.len() {
-            let records = self.status(number)?.own_records;
+            let records = self.status(number)?.node.own_records;
             all[0] += records.conflicts;
             all[1] += records.too_old + records.other_log + records.incomplete + records.malformed;
         }
         Ok(all)
     }
 
-    /// What these nodes have sent each other since they were opened, but for heartbeats.
+    /// What these nodes have sent each other since they were opened, but for heartbeats: bytes with all that frames have, before TLS.
     ///
     /// # Errors
     /// `invalid` if a database has no node; `io` if one does not say in time how it is.
     pub fn sent(&self) -> Result<FrameTotal> {
         let mut all = FrameTotal::default();
         for number in 0..self.databases.len() {
-            let sent = self.status(number)?.peers.sent;
+            let ClusterStatus { node, links, .. } = self.status(number)?;
+            let sent = node.peers.sent;
             for (_, total) in sent.by_kind().into_iter().filter(|(kind, _)| *kind != "heartbeat") {
                 all.frames += total.frames;
-                all.bytes += total.bytes;
             }
+            let carried: u64 = links.iter().map(|link| link.outgoing.carried.bytes).sum();
+            all.bytes += carried.saturating_sub(sent.heartbeats.frames * heartbeat_bytes());
         }
         Ok(all)
     }
@@ -92,12 +97,18 @@ impl OpenNodes {
     /// # Errors
     /// `invalid` if a database has no node; `io` if one does not say in time how it is.
     pub fn edges_read(&self) -> Result<Vec<u64>> {
-        let read = |number| Ok(self.status(number)?.peers.travelled.edges_read);
+        let read = |number| Ok(self.status(number)?.node.peers.travelled.edges_read);
         (0..self.databases.len()).map(read).collect()
     }
 
-    fn status(&self, number: usize) -> Result<NodeStatus> {
+    fn status(&self, number: usize) -> Result<ClusterStatus> {
         let missing = || Error::invalid("a database of a cluster runs no node");
         current_status(self.databases[number].cluster_node().ok_or_else(missing)?)
     }
+}
+
+/// Bytes of a heartbeat on the network, whatever it says.
+fn heartbeat_bytes() -> u64 {
+    let (applied, oldest, needed_from) = (SeenLog::START, LogPosition(0), LogPosition(0));
+    Frame::Heartbeat(Heartbeat { applied, oldest, needed_from }).encode().len() as u64
 }

@@ -232,6 +232,7 @@ fn partitions_of_the_readers_moment_are_read_where_they_lie() {
     assert!(of_moment.own_view(here).is_some(), "what is kept here is asked for");
     assert!(of_moment.own_view(here).is_some() && of_moment.own_view(elsewhere).is_none());
     assert_eq!((counting.opens(), counting.open()), (1, 1));
+    assert!(!of_moment.keeps_all());
     drop(of_moment);
     assert_eq!(counting.open(), 0);
     // It begins where the node's tables are not.
@@ -239,6 +240,24 @@ fn partitions_of_the_readers_moment_are_read_where_they_lie() {
     assert!(other.own_view(here).is_none(), "it is of another log");
     assert_eq!(other.ask(vec![message(here)]).unwrap(), [[0]]);
     assert_eq!((counting.opens(), told(&thread, |node| node.count)), (1, 1), "its node asks");
+    assert!(!other.keeps_all());
+}
+
+#[test]
+fn a_node_that_keeps_all_partitions_says_so_before_one_is_opened() {
+    let (thread, _asker) = started();
+    let members = Members::new([(NodeId(0), "a:1".into())]);
+    let tables = ClusterTables::new(PartitionCount::new(1).unwrap(), members, 1);
+    let state = ReplicatedState::new(GraphSalt([7; 16]), CertifierLimits::default(), tables);
+    let moment = TablesPublisher::new(&state).tables().newest();
+    let counting = CountingReader::new();
+    let reader = Arc::clone(&counting) as Arc<dyn PartitionReader>;
+    let partitions = OwnPartitions::of(LogPosition(7), [(PartitionId(0), reader)]);
+    let readers = Readers::new(moment.seen());
+    readers.joined();
+    let asker = NodeAsker::new(thread.handle(), readers.begin().unwrap(), Duration::from_secs(9));
+    let asker = asker.beside(partitions, &moment, Arc::new(SystemClock::new()));
+    assert!(asker.keeps_all() && counting.opens() == 0);
 }
 
 #[test]

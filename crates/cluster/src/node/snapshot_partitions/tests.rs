@@ -33,6 +33,18 @@ fn a_partition_is_opened_by_its_first_read_until_the_snapshot_ends() {
 }
 
 #[test]
+fn whether_a_node_keeps_all_partitions_is_known_without_opening_one_and_stays() {
+    let reader = CountingReader::new();
+    let (own, publisher) = kept(&reader);
+    assert!(!snapshot(&own, AT).are_all());
+    let alone = SnapshotPartitions::new(own, AT, PartitionCount::new(1).unwrap());
+    assert!(alone.are_all());
+    assert_eq!(reader.opens(), 0);
+    drop(publisher);
+    assert!(alone.are_all(), "a query is told two things");
+}
+
+#[test]
 fn a_forgotten_snapshot_holds_no_store_once_the_horizon_has_passed_it() {
     let reader = CountingReader::new();
     let (own, publisher) = kept(&reader);

@@ -108,12 +108,57 @@ impl PartitionAsker for OddHolder {
     fn own_view(&self, _: PartitionId) -> Option<Arc<dyn PartitionView>> {
         None
     }
+
+    fn keeps_all(&self) -> bool {
+        false
+    }
 }
 
 fn snapshot(refusal: ErrorKind) -> (RemoteSnapshot, Arc<OddHolder>) {
     let holder = Arc::new(OddHolder { messages: Mutex::new(0), refusal });
     let asker = Arc::clone(&holder) as Arc<dyn PartitionAsker>;
     (RemoteSnapshot::new(Timestamp(7), Arc::new(OnePartition), asker, RemoteLimits::default()), holder)
+}
+
+/// The asker of a node that keeps all partitions, of which one has failed.
+struct FailedAtHand(Arc<OddHolder>);
+
+impl PartitionAsker for FailedAtHand {
+    fn ask_beside(
+        &self,
+        messages: Vec<(PartitionId, Vec<u8>)>,
+        own_work: OwnWork<'_>,
+    ) -> Result<Vec<Vec<u8>>> {
+        self.0.ask_beside(messages, own_work)
+    }
+
+    fn travels(&self) -> Option<Arc<dyn Travels>> {
+        None
+    }
+
+    fn own_view(&self, _: PartitionId) -> Option<Arc<dyn PartitionView>> {
+        None
+    }
+
+    fn keeps_all(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn where_all_is_at_hand_nothing_is_announced_until_a_partition_has_failed() {
+    let holder = Arc::new(OddHolder { messages: Mutex::new(0), refusal: ErrorKind::Io });
+    let asker = Arc::new(FailedAtHand(Arc::clone(&holder)));
+    let snapshot = RemoteSnapshot::new(Timestamp(7), Arc::new(OnePartition), asker, RemoteLimits::default());
+    let view = RemoteView::new(&snapshot);
+    let vertices: Vec<_> = (0..3).map(VertexId).collect();
+    assert!(!view.heeds_ahead());
+    view.ahead(NextReads::Labels(&vertices));
+    assert!(snapshot.announced.lock().questions.is_empty(), "it is gathered for nobody");
+    view.labels(&vertices[..1], &mut [None]).unwrap();
+    assert!(view.heeds_ahead(), "each read of the failed one is a message of its own");
+    view.ahead(NextReads::Labels(&vertices));
+    assert_eq!(snapshot.announced.lock().questions.len(), 1);
 }
 
 #[test]

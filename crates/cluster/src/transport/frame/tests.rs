@@ -9,6 +9,7 @@ use crate::record::strategy::{any_author, any_seen};
 use crate::record_id::{Author, NodeId};
 use crate::remote::question::RefusalReason;
 use crate::travel::message::{BeginTravel, TravelFailure, TravelId, TravelRows};
+use evergraph_graph::bytes::put_varint;
 use evergraph_graph::id::PartitionId;
 use evergraph_graph::partition::PartitionCount;
 use evergraph_graph::travel::{Routes, StageMeasure, TravelStart};
@@ -58,9 +59,41 @@ fn any_frame() -> impl Strategy<Value = Frame> {
         }),
     ];
     let batchable = batchable.boxed();
-    let batch = vec(batchable.clone(), 2..6).prop_map(Frame::Batch);
+    let batch = prop_oneof![vec(batchable.clone(), 2..6), any_similar()].prop_map(Frame::Batch);
     let copy = messages().prop_map(Frame::Copy);
     prop_oneof![4 => batchable, 1 => heartbeat, 2 => batch, 2 => copy]
+}
+
+/// Questions and answers that differ from the one before in some things, or in nothing but their numbers.
+fn any_similar() -> impl Strategy<Value = Vec<Frame>> {
+    let changes = vec((0..3_u64, 0..6_u8, 0..3_u8), 1..8);
+    (any_author(), 0..99_u64, any_seen(), changes).prop_map(|(asker, number, at, changes)| {
+        let mut question = Question {
+            id: QuestionId { asker, number },
+            partition: PartitionId(7),
+            at,
+            patience: Duration::from_millis(9),
+            asked: Vec::new(),
+        };
+        let frame = |question: &Question, is_answer| match is_answer {
+            true => Frame::Answer(Answer { id: question.id, answered: question.asked.clone() }),
+            false => Frame::Question(question.clone()),
+        };
+        let mut frames = vec![frame(&question, false)];
+        for (more, change, kind) in changes {
+            question.id.number += more;
+            match change {
+                0 => question.partition.0 += 1,
+                1 => question.asked.push(change),
+                2 => question.patience += Duration::from_millis(1),
+                3 => question.at.position.0 ^= 1,
+                4 => question.id.asker.incarnation ^= 1,
+                _ => {}
+            }
+            frames.push(frame(&question, kind == 0));
+        }
+        frames
+    })
 }
 
 /// The frame with the checksum of its bytes, whatever they are.
@@ -131,6 +164,15 @@ fn sample() -> Frame {
     Frame::Question(Question { id, partition, at, patience, asked: b"ask".to_vec() })
 }
 
+/// Two questions, the second of which has most of the first, and two answers, of which the second says the same.
+fn similar() -> Vec<Frame> {
+    let Frame::Question(question) = sample() else { panic!("a question") };
+    let later = |more: u64| QuestionId { number: question.id.number + more, ..question.id };
+    let second = Question { id: later(2), partition: PartitionId(9), ..question.clone() };
+    let answer = |more| Frame::Answer(Answer { id: later(more), answered: b"answer".to_vec() });
+    vec![Frame::Question(question.clone()), Frame::Question(second), answer(0), answer(200)]
+}
+
 #[test]
 fn the_bytes_are_those_of_version_1() {
     let Frame::Question(question) = sample() else { panic!("a question") };
@@ -144,6 +186,7 @@ fn the_bytes_are_those_of_version_1() {
         Frame::Heartbeat(Heartbeat { applied, oldest: LogPosition(6), needed_from: LogPosition(5) }),
         Frame::Forget(id),
         Frame::Batch(vec![sample(), Frame::Forget(id)]),
+        Frame::Batch(similar()),
         Frame::Copy(CopyMessage::Begin { copy: CopyId(0x0102), subject: CopySubject::State }),
     ];
     // Written by an independent program.
@@ -158,6 +201,8 @@ fn the_bytes_are_those_of_version_1() {
         "0e0000000105030002000000ac025a7af477",
         "3b00000001060201030002000000ac0205000700000000000000000102030405060708090a0b0c0d0e0fdc050000\
          0361736b05030002000000ac02e15912ba",
+        "4b00000001060401030002000000ac0205000700000000000000000102030405060708090a0b0c0d0e0fdc05000003\
+         61736b100209000002030002000000ac0206616e7377657211c801003e22d09a",
         "10000000010702020100000000000000cc1cabb8",
     ];
     for (frame, golden) in frames.iter().zip(golden) {
@@ -269,8 +314,8 @@ fn a_batch_has_as_many_frames_as_it_says_and_no_more_than_have_room() {
     };
     let two = [forget.clone(), sample()];
     assert_eq!(Frame::decode(&batch_of(2, &two)).unwrap().unwrap().1, Frame::Batch(two.to_vec()));
-    for count in [0, 1, 8, u64::MAX] {
-        let expected = format!("2 to 6 frames expected, found {count}");
+    for count in [0, 1, 18, u64::MAX] {
+        let expected = format!("2 to 17 frames expected, found {count}");
         assert_eq!(error_of(count, &two), (6, expected), "the count is not checked");
     }
     let many = vec![forget.clone(); BATCH_FRAMES_MAX + 1];
@@ -287,6 +332,84 @@ fn a_batch_has_as_many_frames_as_it_says_and_no_more_than_have_room() {
     let half = large(BATCH_BYTES_MAX / 2);
     assert!(Frame::decode(&batch_of(2, &[half.clone(), half.clone()])).is_ok());
     assert!(error_of(3, &[half.clone(), half, large(1)]).1.contains("at most 262144 bytes"));
+}
+
+#[test]
+fn what_differs_from_the_frame_before_is_said() {
+    let Frame::Question(question) = sample() else { panic!("a question") };
+    let id = |more| QuestionId { number: question.id.number + more, ..question.id };
+    let next = Question { id: id(1), ..question.clone() };
+    let later = SeenLog { position: LogPosition(8), ..question.at };
+    let other = QuestionId { asker: Author { node: NodeId(4), incarnation: 2 }, number: 301 };
+    for different in [
+        Question { at: later, ..next.clone() },
+        Question { patience: Duration::from_millis(1501), ..next.clone() },
+        Question { id: other, ..next.clone() },
+        Question { asked: Vec::new(), ..next.clone() },
+        question.clone(),
+        Question { id: QuestionId { number: 1, ..question.id }, ..question.clone() },
+    ] {
+        let frames = vec![sample(), Frame::Question(different), sample()];
+        let bytes = Frame::Batch(frames.clone()).encode();
+        let read = Frame::decode(&bytes).unwrap().unwrap().1;
+        assert_eq!(read.apart(), frames, "another question arrives");
+    }
+    // Two ways to say the same are none.
+    let whole = batch_of(2, &[sample(), Frame::Question(next)]);
+    assert!(Frame::decode(&whole).unwrap_err().expected.contains("the short form expected"));
+}
+
+/// The patience of a question that is sent late has parts of a millisecond, which are not sent: the receiver closed its connection for
+/// a form that was not the shortest.
+#[test]
+fn what_is_written_decides_whether_a_question_is_like_the_one_before() {
+    let Frame::Question(question) = sample() else { panic!("a question") };
+    let second = QuestionId { number: 301, ..question.id };
+    let longest = Duration::from_millis(u64::from(u32::MAX));
+    for (patience, other, read) in [
+        (Duration::from_micros(1_500_100), Duration::from_micros(1_500_900), Duration::from_millis(1500)),
+        (longest + Duration::from_secs(1), Duration::MAX, longest),
+    ] {
+        let first = Question { patience, ..question.clone() };
+        let second = Question { id: second, patience: other, ..question.clone() };
+        let batch = Frame::Batch(vec![Frame::Question(first), Frame::Question(second)]);
+        let (_, frame) = Frame::decode(&batch.encode()).unwrap().unwrap();
+        for frame in frame.apart() {
+            let Frame::Question(question) = frame else { panic!("a question") };
+            assert_eq!(question.patience, read);
+        }
+    }
+}
+
+/// A batch of one frame and what follows, whatever it is.
+fn behind_sample(second: &[u8]) -> Vec<u8> {
+    let mut bytes = batch_of(2, &[sample()]);
+    bytes.truncate(bytes.len() - CHECKSUM_BYTES);
+    bytes.extend_from_slice(second);
+    let follow = (bytes.len() - LENGTH_BYTES + CHECKSUM_BYTES) as u32;
+    bytes[..LENGTH_BYTES].copy_from_slice(&follow.to_le_bytes());
+    put_checksum(&mut bytes);
+    bytes
+}
+
+#[test]
+fn a_frame_that_is_like_another_is_checked() {
+    let error_of = |second: &[u8]| Frame::decode(&behind_sample(second)).unwrap_err().expected;
+    assert!(Frame::decode(&behind_sample(&[16, 1, 9, 0, 0])).is_ok());
+    assert_eq!(error_of(&[16, 0, 9, 0, 0]), "a number behind 300 expected, found 0 more");
+    let most = [16, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 9, 0, 0];
+    assert!(error_of(&most).starts_with("a number behind 300 expected"));
+    assert!(error_of(&[16, 1, 255, 255, 0]).starts_with("a partition below"));
+    assert_eq!(error_of(&[16, 1, 9, 0, 9, 1]), "at most 1 bytes expected, found 8");
+    assert_eq!(error_of(&[16, 1, 9, 0, 4, b'a', b's', b'k']), "0 expected, for what the one before has");
+    assert!(error_of(&[17, 1, 0]).contains("expected before this frame"), "an answer behind a question");
+    let first = batch_of(2, &[]);
+    let alone = [&first[..first.len() - CHECKSUM_BYTES], &[16, 1, 9, 0, 0, 0, 0, 0][..], &[0; 4]].concat();
+    let mut alone = with_checksum(alone);
+    let follow = (alone.len() - LENGTH_BYTES) as u32;
+    alone[..LENGTH_BYTES].copy_from_slice(&follow.to_le_bytes());
+    let alone = with_checksum(alone);
+    assert!(Frame::decode(&alone).unwrap_err().expected.contains("expected before this frame"));
 }
 
 #[test]
@@ -353,4 +476,9 @@ fn planted_bugs_are_found() {
     assert_found(Bug::FrameLengthUnchecked, length, "bytes are announced");
     let count = a_batch_has_as_many_frames_as_it_says_and_no_more_than_have_room;
     assert_found(Bug::BatchCountUnchecked, count, "the count is not checked");
+    assert_found(
+        Bug::SnapshotTakenFromBefore,
+        what_differs_from_the_frame_before_is_said,
+        "another question",
+    );
 }

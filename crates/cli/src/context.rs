@@ -2,7 +2,7 @@
 
 use crate::open::refuse_file;
 use evergraph::path::DatabasePath;
-use evergraph::{Database, Options};
+use evergraph::{Database, FileWork, Options};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_terminal::console::Console;
@@ -55,6 +55,15 @@ impl Context {
             DatabasePath::Folder(_) => Database::open_with(path, &options),
             DatabasePath::Node(_) => self.open_node(path.to_owned(), options),
         }
+    }
+
+    /// As [`Context::open`], for `work` on its files.
+    ///
+    /// # Errors
+    /// The same; `invalid` for a node of a cluster, which is not opened.
+    pub fn open_for(&self, path: &Path, work: FileWork) -> Result<Database> {
+        DatabasePath::of(path)?.check_work(work)?;
+        self.open(path)
     }
 
     /// Opens a node of a cluster, which may wait for its log for long: a signal ends that.

@@ -10,7 +10,8 @@ use crate::open::refuse_file;
 use evergraph::database::ImportProgress;
 use evergraph::import::existing_graph::ExistingGraph;
 use evergraph::import::options::MemoryShares;
-use evergraph::{Database, EngineKind, IndexOptions, Options, Statistics};
+use evergraph::path::DatabasePath;
+use evergraph::{Database, EngineKind, FileWork, IndexOptions, Options, Statistics};
 use evergraph_graph::budget::Reservation;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::Load;
@@ -42,7 +43,7 @@ impl Destination {
     /// memory.
     ///
     /// # Errors
-    /// Those of opening; `invalid` for a database of another engine.
+    /// Those of opening; `invalid` for a database of another engine, and for a node of a cluster.
     pub fn new(path: &Path, engine: Option<EngineArgument>, context: &Context) -> Result<Self> {
         let engine = engine.map(EngineArgument::kind);
         let Options {
@@ -62,6 +63,7 @@ impl Destination {
             live_bytes_max,
             ..Options::default()
         };
+        DatabasePath::of(path)?.check_work(FileWork::Load)?;
         let database = if options.would_create(path) { None } else { Some(open(path, &options)?) };
         // The load would be refused after all was read.
         database.as_ref().map_or(Ok(()), |database| database.store().check_unowned())?;

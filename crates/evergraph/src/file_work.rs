@@ -29,7 +29,6 @@ impl FileWork {
     }
 
     /// What is said of it where the graph lies on the nodes of a cluster: that it is not done, and what to do.
-    #[cfg(feature = "cluster")]
     #[must_use]
     pub const fn refusal_in_cluster(self) -> &'static str {
         match self {

@@ -77,6 +77,7 @@ pub use evergraph_query::value::item::Item;
 pub use evergraph_storage as storage;
 pub use evergraph_storage::indexing::OwnerName;
 pub use evergraph_storage::log::options::Durability;
+pub use file_work::FileWork;
 pub use index::IndexOptions;
 pub use options::Options;
 pub use read::ReadByName;

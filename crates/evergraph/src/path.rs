@@ -6,6 +6,7 @@
 //! ./cluster:node-0     a directory that happens to be called so
 //! ```
 
+use crate::file_work::FileWork;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_storage::io::disk::DiskDirectory;
 use std::ffi::OsStr;
@@ -51,6 +52,17 @@ impl<'p> DatabasePath<'p> {
             )));
         }
         Ok(Self::Node(Path::new(OsStr::from_bytes(folder))))
+    }
+
+    /// Whether a database there can take `work`, before it is opened: a node of a cluster joins it first, which may take long.
+    ///
+    /// # Errors
+    /// `invalid` for a node, with what to do in a cluster.
+    pub fn check_work(self, work: FileWork) -> Result<()> {
+        match self {
+            Self::Folder(_) => Ok(()),
+            Self::Node(_) => Err(Error::invalid(format!("{self}: {}", work.refusal_in_cluster()))),
+        }
     }
 
     /// The directory of a database.

@@ -238,8 +238,8 @@ pub const MODULES: &[(&str, Floors)] = &[
     (
         "crates/evergraph/src",
         &[
-            &["options", "import_progress", "index", "snapshot", "generate", "path"],
-            &["file_work", "open_cluster", "opened"],
+            &["file_work", "options", "import_progress", "index", "snapshot", "generate", "path"],
+            &["open_cluster", "opened"],
             &["gremlin"],
             &["read"],
             &["transaction"],

@@ -7,6 +7,7 @@ use crate::open::refuse_file;
 use crate::server_access::ServerAccessArguments;
 use crate::target::{Target, UncheckedUrl};
 use clap::Args;
+use evergraph::FileWork;
 use evergraph::export::options::{ExportFormat, ExportOptions};
 use evergraph_client::admin::jobs::JobRequest;
 use evergraph_graph::error::Error;
@@ -73,7 +74,7 @@ pub fn execute(arguments: &BackupArguments, context: &Context) -> Result<(), Fai
     let meter = context.console.meter();
     meter.tell("open", None, String::new);
     let began = Instant::now();
-    let database = context.open(path)?;
+    let database = context.open_for(path, FileWork::Backup)?;
     let made = database.backup(&arguments.output, &mut |now| {
         let share = now.bytes_done as f64 / now.bytes_total.max(1) as f64;
         meter.tell("copy", Some(share), || size(now.bytes_done));

@@ -7,7 +7,8 @@ use crate::remote_job::tell;
 use crate::server_access::ServerAccessArguments;
 use crate::target::{Target, UncheckedUrl};
 use clap::Args;
-use evergraph::Database;
+use evergraph::path::DatabasePath;
+use evergraph::{Database, FileWork};
 use evergraph_client::admin::jobs::JobRequest;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_storage::checkpoint::report::Finding;
@@ -69,6 +70,7 @@ pub fn execute(arguments: &CheckArguments, context: &Context) -> std::result::Re
     };
     arguments.access.refuse()?;
     refuse_file(database)?;
+    DatabasePath::of(database)?.check_work(FileWork::Check)?;
     let meter = context.console.meter();
     let began = Instant::now();
     let options = &context.options;

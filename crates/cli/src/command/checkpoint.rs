@@ -6,6 +6,7 @@ use crate::remote_job::tell;
 use crate::server_access::ServerAccessArguments;
 use crate::target::{Target, UncheckedUrl};
 use clap::Args;
+use evergraph::FileWork;
 use evergraph_client::admin::jobs::JobRequest;
 use evergraph_report::disk_size::disk_bytes;
 use evergraph_terminal::failure::Failure;
@@ -52,7 +53,7 @@ pub fn execute(arguments: &CheckpointArguments, context: &Context) -> Result<(),
     let meter = context.console.meter();
     meter.tell("open", None, String::new);
     let began = Instant::now();
-    let database = context.open(path)?;
+    let database = context.open_for(path, FileWork::Checkpoint)?;
     let made = database.checkpoint_with(&mut |now| {
         let share = now.groups_done as f64 / now.groups_count.max(1) as f64;
         meter.tell("checkpoint", Some(share), || size(now.bytes_written));

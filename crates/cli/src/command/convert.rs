@@ -6,6 +6,7 @@ use crate::engine::EngineArgument;
 use crate::open::refuse_file;
 use crate::target::FolderParser;
 use clap::Args;
+use evergraph::FileWork;
 use evergraph_graph::error::Error;
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::number::{count, counted, size, time};
@@ -68,7 +69,7 @@ pub fn execute(arguments: &ConvertArguments, context: &Context) -> Result<(), Fa
     let meter = context.console.meter();
     meter.tell("open", None, String::new);
     let began = Instant::now();
-    let database = context.open(&arguments.database)?;
+    let database = context.open_for(&arguments.database, FileWork::Conversion)?;
     let (from, to) = (database.engine(), arguments.engine.kind());
     if from == to {
         let (path, output) = (arguments.database.display(), arguments.output.display());

@@ -174,3 +174,28 @@ fn a_command_that_waits_for_the_log_of_a_node_ends_when_it_is_asked_to() {
     assert!(!ran.err.contains("salvage"), "no command for a database helps: {ran:?}");
     ran.failed(5, &["node_state is corrupt", "docs/guide/cluster.md"]);
 }
+
+/// They joined the cluster first, and waited for its log, to be refused then.
+#[test]
+fn work_on_files_is_refused_before_the_node_is_opened() {
+    let folder = Folder::new();
+    let [node, log] = free_ports(2)[..] else { panic!("two ports") };
+    let (node, log) = (format!("127.0.0.1:{node}"), format!("http://127.0.0.1:{log}"));
+    folder.run(&["cluster", "create", "shop", "--nodes", &node, "--log", &log]).succeeded();
+    folder.write("a.e", "1 2\n");
+    let follow = ["--source", "postgres://ann@127.0.0.1:1/shop", "--mapping", "shop.toml"];
+    folder.write("shop.toml", "");
+    let commands: [(&[&str], &str); 6] = [
+        (&["backup", "cluster:shop/node-0", "copy.eg"], "cannot be backed up by a node: export it"),
+        (&["checkpoint", "cluster:shop/node-0"], "makes the checkpoints of its partitions by itself"),
+        (&["convert", "cluster:shop/node-0", "new.eg", "--engine", "disk"], "cannot be converted: import"),
+        (&["import", "cluster:shop/node-0", "a.e"], "takes no bulk load"),
+        (&["check", "cluster:shop/node-0"], "cannot be checked by a node"),
+        (&[&["replica", "run", "cluster:shop/node-0"], &follow[..]].concat(), "cannot follow a source"),
+    ];
+    for (command, text) in commands {
+        let began = Instant::now();
+        folder.run(command).failed(2, &["cluster:shop/node-0: ", text]);
+        assert!(began.elapsed() < Duration::from_secs(20), "{command:?}: {:?}", began.elapsed());
+    }
+}

@@ -21,7 +21,8 @@ use crate::context::Context;
 use crate::open::refuse_file;
 use crate::target::FolderParser;
 use clap::Args;
-use evergraph::{Database, Durability, Options};
+use evergraph::path::DatabasePath;
+use evergraph::{Database, Durability, FileWork, Options};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_replica::copy::options::CopyProgress;
 use evergraph_replica::follow::options::{ReplicaMapping, ReplicaOptions, SYNC_INTERVAL};
@@ -232,13 +233,14 @@ pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Resu
 /// its engine.
 ///
 /// # Errors
-/// Those of opening.
+/// Those of opening; `invalid` for a node of a cluster.
 pub fn open(
     path: &Path,
     following: &FollowingArguments,
     mut options: Options,
     context: &Context,
 ) -> Result<(Database, bool)> {
+    DatabasePath::of(path)?.check_work(FileWork::Ownership)?;
     (options.create, options.transaction_bytes_max) = (true, following.transaction_memory);
     if !context.opening_options.contains(&"--durability") {
         options.durability = Durability::Interval(SYNC_INTERVAL);
@@ -254,9 +256,10 @@ pub fn open(
 /// Opens a database that has to be there.
 ///
 /// # Errors
-/// Those of opening.
+/// Those of opening; `invalid` for a node of a cluster.
 pub fn open_existing(path: &Path, following: &FollowingArguments, context: &Context) -> Result<Database> {
     refuse_file(path)?;
+    DatabasePath::of(path)?.check_work(FileWork::Ownership)?;
     recover(path)?;
     let options = Options {
         create: false,

@@ -28,11 +28,15 @@ const CANCEL_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// The SQLSTATE of a server that has no connection, or no WAL sender, left.
 const TOO_MANY_CONNECTIONS: &str = "53300";
-/// How long a log-in waits for a place where the server has none free: one is given back only when the process of the
-/// connection that had it has ended, some milliseconds after its client.
-const PLACE_TIME_MAX: Duration = Duration::from_secs(2);
-/// How long it waits before it asks again.
-const PLACE_INTERVAL: Duration = Duration::from_millis(50);
+/// How long a log-in waits each time before it asks again a server that has no place free: one is given back only when the process
+/// of the connection that had it has ended, some milliseconds after its client.
+const PLACE_INTERVALS: [Duration; 5] = [
+    Duration::from_millis(50),
+    Duration::from_millis(100),
+    Duration::from_millis(250),
+    Duration::from_millis(600),
+    Duration::from_millis(1000),
+];
 
 /// A row of a query's result: texts, `None` for null.
 pub type ResultRow = Vec<Option<String>>;
@@ -55,18 +59,22 @@ impl Connection {
     /// If nobody listens there, the log-in fails, or the server is older than version 14.
     pub fn open(settings: &ConnectionSettings, purpose: Purpose, cancel: &CancelFlag) -> SourceResult<Self> {
         let deadline = Deadline::within(settings.connect_time_max, cancel);
-        let began = Instant::now();
-        loop {
+        let (began, mut refusal) = (Instant::now(), None);
+        for interval in PLACE_INTERVALS {
             match Self::open_once(settings, purpose, cancel, deadline) {
-                Err(error)
-                    if error.sqlstate() == Some(TOO_MANY_CONNECTIONS)
-                        && began.elapsed() < PLACE_TIME_MAX.min(settings.connect_time_max)
-                        && !cancel.is_cancelled() =>
-                {
-                    thread::sleep(PLACE_INTERVAL);
-                }
+                Err(error) if error.sqlstate() == Some(TOO_MANY_CONNECTIONS) => refusal = Some(error),
+                // What was said before is the cause.
+                Err(late @ SourceError::Late { .. }) => return Err(refusal.unwrap_or(late)),
                 done => return done,
             }
+            if began.elapsed() + interval >= settings.connect_time_max {
+                break;
+            }
+            thread::sleep(interval);
+        }
+        match Self::open_once(settings, purpose, cancel, deadline) {
+            Err(late @ SourceError::Late { .. }) => Err(refusal.unwrap_or(late)),
+            done => done,
         }
     }
 

@@ -184,14 +184,15 @@ fn work_on_files_is_refused_before_the_node_is_opened() {
     folder.run(&["cluster", "create", "shop", "--nodes", &node, "--log", &log]).succeeded();
     folder.write("a.e", "1 2\n");
     let follow = ["--source", "postgres://ann@127.0.0.1:1/shop", "--mapping", "shop.toml"];
-    folder.write("shop.toml", "");
-    let commands: [(&[&str], &str); 6] = [
+    folder.write("shop.toml", "[[table]]\ntable = \"film\"\nlabel = \"Film\"\n");
+    let commands: [(&[&str], &str); 7] = [
         (&["backup", "cluster:shop/node-0", "copy.eg"], "cannot be backed up by a node: export it"),
         (&["checkpoint", "cluster:shop/node-0"], "makes the checkpoints of its partitions by itself"),
         (&["convert", "cluster:shop/node-0", "new.eg", "--engine", "disk"], "cannot be converted: import"),
         (&["import", "cluster:shop/node-0", "a.e"], "takes no bulk load"),
         (&["check", "cluster:shop/node-0"], "cannot be checked by a node"),
         (&[&["replica", "run", "cluster:shop/node-0"], &follow[..]].concat(), "cannot follow a source"),
+        (&["replica", "detach", "cluster:shop/node-0", "--forget-source"], "cannot follow a source"),
     ];
     for (command, text) in commands {
         let began = Instant::now();

@@ -5,6 +5,7 @@ use crate::command::replica::stop::stop_first;
 use crate::context::Context;
 use crate::target::FolderParser;
 use clap::Args;
+use evergraph::FileWork;
 use evergraph_replica::follow::detach::detach;
 use evergraph_replica::resync::recover;
 use evergraph_replica::source::replica_source::ReplicaSource;
@@ -61,7 +62,7 @@ pub fn execute(arguments: &DetachArguments, context: &Context) -> Result<(), Fai
     let mut source = arguments.source.as_ref().map(|url| url.source(&context.cancel)).transpose()?;
     recover(&arguments.database)?;
     let path = &arguments.database;
-    let database = context.open(path).map_err(|error| stop_first(path, error))?;
+    let database = context.open_for(path, FileWork::Ownership).map_err(|error| stop_first(path, error))?;
     let detached = detach(&database, source.as_mut().map(|source| source as &mut dyn ReplicaSource))?;
     database.close()?;
     status_file::remove(&arguments.database)?;

@@ -16,7 +16,8 @@
 //! nobody changed a byte.
 //!
 //! The version counts changes of all that nodes say to each other, contents of frames included. 2: a node that cannot go on with a
-//! query says which start of it that is (`travel/message.rs`).
+//! query says which start of it that is (`travel/message.rs`), and frames of a batch leave out what the one before has
+//! (`transport/frame.rs`).
 
 use crate::record_id::NodeId;
 use crate::transport::tcp::node_name::ClusterId;

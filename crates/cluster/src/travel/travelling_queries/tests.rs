@@ -31,6 +31,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Wake, Waker};
 
 mod choices;
+mod ends;
 mod small_rows;
 
 static NO_WRITES: Writes = Writes::new();

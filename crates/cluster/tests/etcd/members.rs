@@ -114,10 +114,14 @@ impl Members {
     }
 
     fn has_ended(&self, at: usize) -> bool {
-        // One that ended and was not waited for is a zombie, whose command line is empty.
+        // One that ended and was not waited for is a zombie. Its command line would be empty, but so is that of one that has just
+        // been started.
         self.members[at].process().is_none_or(|id| {
-            let path = format!("/proc/{}/cmdline", id.as_raw_nonzero());
-            fs::read(path).is_ok_and(|line| line.is_empty())
+            let path = format!("/proc/{}/stat", id.as_raw_nonzero());
+            fs::read_to_string(path).is_ok_and(|line| {
+                let behind_name = line.rsplit_once(") ").map(|(_, rest)| rest);
+                behind_name.is_none_or(|rest| rest.starts_with(['Z', 'X']))
+            })
         })
     }
 }

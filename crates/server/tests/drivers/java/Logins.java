@@ -59,10 +59,12 @@ final class Logins extends Support {
         }
     }
 
+    // As in Main: no connection is replaced while it is used.
     static void pool(Site site) throws Exception {
         SslContext tls = tls(site);
         try (Context reader = connect(site, options -> options.enableSsl(true).sslContext(tls)
-                .credentials("reader", site.password()).minConnectionPoolSize(4).maxConnectionPoolSize(4))) {
+                .credentials("reader", site.password()).minConnectionPoolSize(4).maxConnectionPoolSize(4)
+                .minInProcessPerConnection(0))) {
             Requests.manyAtOnce(reader);
         }
     }

@@ -135,13 +135,9 @@ pub fn streams_that_begin_again_and_again_miss_nothing_of_a_busy_log<R: RealLog>
                 read.push(shown(&message));
             }
         }
-        // Everything is read before the next stream, which begins three messages back.
-        if round == 0 {
-            reader.read_from(LogPosition(1));
-        }
-        while read.len() < expected.len() {
-            read.push(shown(&reader.message().unwrap()));
-        }
+        // Everything is read before the next stream, which begins three messages back. A server may end a stream, such as one that
+        // knows no leader just then: another one goes on.
+        reader.read_on(&mut read, expected[expected.len() - 1].0);
         let first = read.len() - 3;
         reader.log.read_from(read[first].0, read[read.len() - 1].0);
         assert_eq!(reader.messages(3), read[first..], "round {round}");

@@ -16,7 +16,7 @@ fn texts(count: usize) -> Vec<String> {
 
 /// Appends one after the other.
 pub fn appended<L: SharedLog>(log: &mut TestLog<L>, count: usize) -> Vec<(LogPosition, String)> {
-    texts(count).into_iter().map(|text| (log.append(&text).unwrap(), text)).collect()
+    texts(count).into_iter().map(|text| (log.append_once_led(&text), text)).collect()
 }
 
 /// What a log says of its end, whose newest message lies at `position`.
@@ -130,7 +130,7 @@ pub fn streams_that_begin_again_and_again_miss_nothing_of_a_busy_log<R: RealLog>
     for round in 0..40 {
         for number in 0..10 {
             let text = format!("{round} {number}");
-            expected.push((writer.append(&text).unwrap(), text));
+            expected.push((writer.append_once_led(&text), text));
             while let Some(message) = reader.log.next_message().unwrap() {
                 read.push(shown(&message));
             }

@@ -84,6 +84,20 @@ impl<L: SharedLog> TestLog<L> {
         }
     }
 
+    /// Appends once; again only if it was refused, as by servers that begin, and don't all know yet who leads.
+    pub fn append_once_led(&mut self, text: &str) -> LogPosition {
+        let mut position = None;
+        wait_until("somebody who takes an append", || match self.append(text) {
+            Ok(appended) => {
+                position = Some(appended);
+                true
+            }
+            Err(LogError::Unavailable { .. }) => false,
+            Err(error) => panic!("{error}"),
+        });
+        position.unwrap()
+    }
+
     /// Appends again and again until the log has it.
     pub fn append_surely(&mut self, text: &str) -> LogPosition {
         let mut position = None;
